@@ -1,0 +1,101 @@
+"""The shape of what is asked: exercises, quizzes and their hints, as frozen values.
+
+Nothing here judges or draws. A lesson's module (`lesson_04.py`, …) fills these values in; `course_lib.catalog` puts
+the lessons in order. Only torch is imported, never Triton, so the catalogue can be read anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+
+Params = Mapping[str, Any]
+"""What makes one case: the keyword arguments of `Exercise.make_inputs`, for example ``{"n": 129}``."""
+
+
+@dataclass(frozen=True)
+class Hint:
+    """One step of help, from a nudge to nearly the answer.
+
+    `diagnoses` names the findings that this hint fits (see `course_lib.checking.findings`). A report shows the first
+    hint that fits its finding; `hint(name)` walks through all of them in order.
+    """
+
+    text: str
+    diagnoses: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Largest accepted difference: ``|got − want| ≤ atol + rtol·|want|``; zero for both means bit for bit."""
+
+    rtol: float = 0.0
+    atol: float = 0.0
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A function to be written, and everything needed to judge it.
+
+    `reference` is evaluated on inputs that the answer never sees. `make_inputs(generator, **params)` returns the
+    positional arguments of one case. `cases` are fixed parameters; `straddle(block)` adds cases around the block size
+    that the answer turns out to use, so that no choice of block escapes a partial tile.
+    """
+
+    name: str
+    lesson: str
+    signature: str
+    statement: str
+    reference: Callable[..., torch.Tensor]
+    make_inputs: Callable[..., tuple[Any, ...]]
+    cases: tuple[Params, ...]
+    hints: tuple[Hint, ...]
+    straddle: Callable[[int], tuple[Params, ...]] = lambda block: ()
+    tolerance: Tolerance = Tolerance()
+    in_place: bool = False
+    """Whether the answer may change its arguments and return one of them."""
+    torch_may: Literal["allocate", "copy"] = "copy"
+    """What the launcher may leave to torch: only allocation and views, or also copies (`clone`, `contiguous`)."""
+
+    kind: Literal["exercise"] = "exercise"
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong answer to a quiz that is worth a reply of its own."""
+
+    matches: Callable[[Any], bool]
+    diagnosis: str
+    reply: str
+
+
+@dataclass(frozen=True)
+class Quiz:
+    """A prediction or a number to give. `expected()` computes the answer, so that no result is typed in."""
+
+    name: str
+    lesson: str
+    question: str
+    form: str
+    """What an answer looks like, for example ``"a list of integers"``; shown when the answer has another form."""
+    accepts: Callable[[Any], bool]
+    """Whether a value has the right form (before it is compared with the expected one)."""
+    expected: Callable[[], Any]
+    explanation: str
+    hints: tuple[Hint, ...]
+    wrong: tuple[Wrong, ...] = ()
+
+    kind: Literal["quiz"] = "quiz"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One notebook: its file stem, title, how long it takes in minutes, and what it asks, in order."""
+
+    name: str
+    title: str
+    minutes: int
+    items: tuple[Exercise | Quiz, ...]

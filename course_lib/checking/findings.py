@@ -1,0 +1,130 @@
+"""What a check can find: plain values that travel from the stages to the report.
+
+Nothing here runs code, compares or formats. Each kind of finding has a name in `KINDS`; mutants in `tests/mutants`
+declare the kind they must be refused with, and hints declare the kinds they fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+KINDS: dict[str, str] = {
+    # the answer could not be taken along
+    "cannot_bundle": "the answer cannot be run on its own",
+    "not_done": "not done yet",
+    # the run did not end well
+    "crash": "the answer raised an error",
+    "timeout": "the answer did not finish in time",
+    "memory_limit": "the answer used too much memory",
+    "killed": "the answer's process died",
+    # what came back is not what was asked for
+    "wrong_type": "the answer returned something else than a tensor",
+    "wrong_shape": "the result has the wrong shape",
+    "wrong_dtype": "the result has the wrong dtype",
+    "no_kernel": "no Triton kernel was launched",
+    "torch_compute": "torch did the work that the kernel was meant to do",
+    # memory
+    "load_out_of_bounds": "a load reaches outside its tensor",
+    "store_out_of_bounds": "a store reaches outside its tensor",
+    "undefined_lanes": "the result depends on masked lanes that have no `other`",
+    "race": "two programs touch the same element and one of them writes",
+    "unwritten": "elements of the result were never written by a kernel",
+    "input_changed": "an input was changed",
+    # values
+    "first_block_only": "only the first part of the result is right",
+    "tail": "the end of the result is wrong",
+    "shifted": "the result is right, but in other places",
+    "reversed": "the result is in reverse order",
+    "transposed": "rows and columns are exchanged",
+    "scaled": "the result is a constant multiple of the right one",
+    "periodic": "every so many elements the result is wrong",
+    "constant": "the result is the same value everywhere",
+    "nan": "the result contains NaN where it should not",
+    "mismatch": "the result has wrong values",
+    # quizzes
+    "wrong_form": "the answer does not have the form that was asked for",
+    "wrong_answer": "the answer is not right yet",
+}
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of the answer as its author sees it: where it stands, its number there, and its text."""
+
+    origin: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong, or that kept the judge from judging.
+
+    `message` says what was seen in a sentence; `details` holds further lines (at most five are shown). `count` is the
+    number of elements concerned. `program` is the program id (x, y, z). `case` is the case's label, such as "n=129".
+    """
+
+    kind: str
+    message: str
+    case: str | None = None
+    kernel: str | None = None
+    program: tuple[int, int, int] | None = None
+    source: SourceLine | None = None
+    count: int | None = None
+    details: tuple[str, ...] = ()
+    evidence: dict[str, Any] = field(default_factory=dict, compare=False)
+    """Small plain data that a figure of this finding needs, such as the wrong positions."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"unknown kind of finding {self.kind!r}; add it to course_lib.checking.findings.KINDS")
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A stage that did not run, and why. Never a pass."""
+
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of a check or quiz.
+
+    `passed` is True only when every stage that this machine can run has passed. `judged` is False when the checker could
+    not come to a verdict (exit code 2 of `course check`). `done` is False while a blank is still open.
+    """
+
+    name: str
+    passed: bool
+    findings: tuple[Finding, ...] = ()
+    seed: int | None = None
+    cases: int = 0
+    stages: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    hint: str | None = None
+    note: str | None = None
+    """Text that goes with the verdict, such as a quiz's explanation."""
+    printed: str = ""
+    """What the answer printed while it ran (its beginning)."""
+    seconds: float = field(default=0.0, compare=False)
+    judged: bool = True
+
+    @property
+    def done(self) -> bool:
+        return not any(f.kind == "not_done" for f in self.findings)
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self) -> str:
+        from course_lib.checking.report import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from course_lib.checking.report import as_html
+
+        return as_html(self)
