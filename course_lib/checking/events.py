@@ -71,7 +71,7 @@ class Event:
 
     `elements` are element offsets from the view's first element, one per active lane inside the view, in lane order.
     `outside` are those of active lanes that lie outside the view: they were not carried out. `lanes` counts all lanes,
-    `masked` the inactive ones. `other` says whether a masked load said what its inactive lanes hold.
+    `masked` the inactive ones. `other` says whether a masked load said what its inactive lanes hold. `shape` is the tile's.
     """
 
     kind: Literal["load", "store", "atomic"]
@@ -84,6 +84,7 @@ class Event:
     lanes: int
     masked: int
     other: bool = True
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ class Trace:
     events: tuple[Event, ...]
     result: Any = None
     arguments: tuple[Any, ...] = ()
+    result_storage: int | None = None
     printed: str = ""
 
     def view(self, event: Event) -> View:
@@ -153,11 +155,8 @@ class Trace:
                 raise ValueError(f"no kernel argument is called {tensor!r}; there are {', '.join(sorted(names))}")
             return (e for e in self.events if self.view(e).name == tensor)
         if tensor is self.result:
-            return self._at(getattr(tensor, "_course_storage", None))
+            return (e for e in self.events if self.view(e).storage == self.result_storage)
         for position, argument in enumerate(self.arguments):
             if argument is tensor:
                 return (e for e in self.events if self.view(e).argument == position)
         raise ValueError("this tensor is neither an argument of the traced call nor its result")
-
-    def _at(self, storage: int | None) -> Iterator[Event]:
-        return (e for e in self.events if self.view(e).storage == storage)

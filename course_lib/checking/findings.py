@@ -22,6 +22,7 @@ KINDS: dict[str, str] = {
     "wrong_type": "the answer returned something else than a tensor",
     "wrong_shape": "the result has the wrong shape",
     "wrong_dtype": "the result has the wrong dtype",
+    "wrong_layout": "the result is not laid out as asked",
     "no_kernel": "no Triton kernel was launched",
     "torch_compute": "torch did the work that the kernel was meant to do",
     # memory

@@ -1,0 +1,53 @@
+"""What is asked: the lessons in order, and their exercises and quizzes by name.
+
+To add an exercise, add a value to its lesson's module; to add a lesson, add a module and name it in `LESSONS`. The
+order here is the order of the course.
+
+>>> from course_lib import catalog
+>>> catalog.find("vector_add").lesson
+'04_loads_stores_masks'
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from course_lib.catalog import lesson_00, lesson_03, lesson_04
+from course_lib.catalog.model import Exercise, Lesson, Quiz
+
+LESSONS: tuple[Lesson, ...] = (lesson_00.LESSON, lesson_03.LESSON, lesson_04.LESSON)
+
+
+class UnknownName(LookupError):
+    """There is no exercise or quiz of this name; the message lists the nearest names."""
+
+
+def items() -> tuple[Exercise | Quiz, ...]:
+    """Every exercise and quiz, in the order of the course."""
+    return tuple(item for lesson in LESSONS for item in lesson.items)
+
+
+def find(name: str) -> Exercise | Quiz:
+    """The exercise or quiz called `name`. Raises `UnknownName` with the nearest names otherwise."""
+    by_name = {item.name: item for item in items()}
+    if isinstance(name, str) and name in by_name:
+        return by_name[name]
+    near = difflib.get_close_matches(str(name), by_name, n=3, cutoff=0.5)
+    advice = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(by_name)}."
+    raise UnknownName(f"There is no exercise or quiz called {name!r}. {advice}")
+
+
+def exercise(name: str) -> Exercise:
+    """The exercise called `name`; a quiz of that name is an error that says so."""
+    item = find(name)
+    if isinstance(item, Quiz):
+        raise UnknownName(f"{name!r} is a quiz, not an exercise: answer it with quiz({name!r}, …).")
+    return item
+
+
+def quiz(name: str) -> Quiz:
+    """The quiz called `name`; an exercise of that name is an error that says so."""
+    item = find(name)
+    if isinstance(item, Exercise):
+        raise UnknownName(f"{name!r} is an exercise, not a quiz: judge it with check({name!r}, …).")
+    return item
