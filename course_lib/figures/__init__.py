@@ -1,0 +1,28 @@
+"""Pictures for the lessons: values in, matplotlib figures out. Nothing here launches a kernel or imports Triton."""
+
+from course_lib.figures.accesses import draw_accesses
+from course_lib.figures.blocks import draw_blocks, draw_grid, draw_mask, draw_row_schedule
+from course_lib.figures.memory import (
+    draw_coalescing,
+    draw_strides,
+    draw_wrap,
+    lane_addresses,
+    pieces_touched,
+    wrap_int32,
+)
+from course_lib.figures.widgets import slider
+
+__all__ = [
+    "draw_accesses",
+    "draw_blocks",
+    "draw_coalescing",
+    "draw_grid",
+    "draw_mask",
+    "draw_row_schedule",
+    "draw_strides",
+    "draw_wrap",
+    "lane_addresses",
+    "pieces_touched",
+    "slider",
+    "wrap_int32",
+]
