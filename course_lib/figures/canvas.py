@@ -68,7 +68,7 @@ class Picture(Figure):
         return data, {"image/png": {"alt": self.alt, "width": width, "height": height}}
 
     def _ipython_display_(self) -> None:
-        """Show the bundle as it is; once pyplot's inline backend is set up, it would cut every figure to another size."""
+        """Show the bundle as it is; pyplot's inline backend, once set up, would cut each figure to another size."""
         from IPython.display import display
 
         data, metadata = self._repr_mimebundle_()
