@@ -1,0 +1,179 @@
+"""Build notebooks/, exercises/ and solutions/ from lessons/, or check that they are in step with it.
+
+    python -m tools.build                           build everything
+    python -m tools.build 03_programs_and_grids     build one lesson
+    python -m tools.build --check                   change nothing; say what is out of step
+
+Lessons are run on the CPU and stored with their outputs; exercises and solutions are stored without. The check
+compares everything but outputs, and that there are outputs; nbval compares the outputs themselves (`make test`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from tools import execute, sources
+from tools.sources import EXERCISES_SUFFIX, SourceError
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILT = ("notebooks", "exercises", "solutions")
+SOURCE_NAME = re.compile(r"\d\d_[a-z0-9_]+(\.exercises)?\.md")
+AT_ONCE = 2
+
+
+@dataclass(frozen=True)
+class Target:
+    """A notebook to be built: where it goes, the source it comes from, and what it holds before it is run."""
+
+    path: Path
+    source: Path
+    notebook: NotebookNode
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is stored with outputs."""
+        return self.path.parent.name == "notebooks"
+
+
+def plan(root: Path, only: list[str] | None = None) -> list[Target]:
+    """Every notebook that `root`/lessons stands for, or those of the lessons in `only`. Raises `SourceError`."""
+    lessons = sorted(path for path in (root / "lessons").glob("*.md") if SOURCE_NAME.fullmatch(path.name))
+    stems = [path.stem.removesuffix(EXERCISES_SUFFIX) for path in lessons]
+    if unknown := sorted(set(only or ()) - set(stems)):
+        raise SourceError(f"no lesson is called {', '.join(unknown)}; there are {', '.join(sorted(set(stems)))}.")
+    targets = []
+    for path, stem in zip(lessons, stems, strict=True):
+        if only and stem not in only:
+            continue
+        file = f"{stem}.ipynb"
+        if path.stem == stem:
+            targets.append(Target(root / "notebooks" / file, path, sources.read_source(path)))
+        else:
+            targets.append(Target(root / "exercises" / file, path, sources.exercise_notebook(path)))
+            targets.append(Target(root / "solutions" / file, path, sources.solution_notebook(path)))
+    if not targets:
+        raise SourceError(f"there is nothing to build: {root / 'lessons'} holds no lesson.")
+    return targets
+
+
+def build(root: Path, only: list[str] | None = None, overwrite: bool = False) -> list[Path]:
+    """Build the notebooks and return their paths. Raises `SourceError`, before anything is written where it can.
+
+    An exercise notebook in which somebody has filled blanks is left alone unless `overwrite`.
+    """
+    targets = plan(root, only)
+    if not overwrite:
+        for target in targets:
+            _refuse_to_lose_answers(root, target)
+    for folder in BUILT:
+        (root / folder).mkdir(exist_ok=True)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(_write, targets))
+
+
+def check(root: Path) -> list[str]:
+    """What is out of step between lessons/ and the three folders, one message each; empty when nothing is."""
+    targets = plan(root)
+    faults = [fault for target in targets for fault in _compare(root, target)]
+    expected = {target.path for target in targets} | {target.source for target in targets}
+    for folder in ("lessons", *BUILT):
+        for path in sorted((root / folder).glob("*")):
+            if path not in expected and not path.name.startswith("."):
+                why = "is not named NN_topic.md" if folder == "lessons" else "has no source in lessons"
+                faults.append(f"{path.relative_to(root)} {why}; rename it or move it away.")
+    return faults
+
+
+def as_text(notebook: NotebookNode) -> str:
+    """The notebook as it is stored: one form only, so that equal notebooks are equal files."""
+    nbformat.validate(notebook)
+    return str(nbformat.writes(notebook)).rstrip("\n") + "\n"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tools.build", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("lesson", nargs="*", help="such as 03_programs_and_grids; all without one")
+    parser.add_argument("--check", action="store_true", help="change nothing; say what is out of step")
+    parser.add_argument("--overwrite", action="store_true", help="also replace exercises in which blanks were filled")
+    options = parser.parse_args(arguments)
+    try:
+        if options.check:
+            faults = check(ROOT)
+            print("\n".join(faults) if faults else f"{', '.join(BUILT)} are in step with lessons.")
+            return 1 if faults else 0
+        build(ROOT, options.lesson, options.overwrite)
+    except SourceError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _write(target: Target) -> Path:
+    began = time.perf_counter()
+    notebook = target.notebook
+    if target.runs:
+        try:
+            notebook = execute.run(notebook, target.path.parent)
+        except execute.RunError as error:
+            where = target.source.name if error.place is None else sources.locate(target.source, error.place)
+            raise SourceError(f"{where}: {error}") from error
+    target.path.write_text(as_text(notebook), encoding="utf-8")
+    print(f"built {target.path.parent.name}/{target.path.name} in {time.perf_counter() - began:.1f} s", flush=True)
+    return target.path
+
+
+def _compare(root: Path, target: Target) -> list[str]:
+    """How a stored notebook differs from what its source gives; empty when it does not."""
+    name, cure = target.path.relative_to(root), "run `make build`."
+    if not target.path.exists():
+        return [f"{name} is missing; {cure}"]
+    try:
+        stored = nbformat.read(target.path, as_version=4)
+        nbformat.validate(stored)
+    except (nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
+        return [f"{name} is no notebook ({str(error).splitlines()[0]}); {cure}"]
+    faults = []
+    for place, cell in enumerate(stored.cells):
+        if cell.cell_type == "code" and target.runs:
+            if cell.execution_count is None:
+                faults.append(f"{name}: cell {place} ({cell.id}) has not been run; {cure}")
+            cell.execution_count, cell.outputs = None, []
+    if as_text(stored) == as_text(target.notebook):
+        return faults
+    want = target.notebook.cells
+    places = [p for p, (a, b) in enumerate(zip(stored.cells, want, strict=False)) if a != b]
+    if places:
+        line = sources.locate(target.source, places[0])
+        where = f"cell {places[0]} ({want[places[0]].id}) is not as in {line}"
+    elif len(stored.cells) != len(want):
+        where = f"it has {len(stored.cells)} cells, and {target.source.name} has {len(want)}"
+    else:
+        where = f"its metadata is not as {target.source.name} gives it"
+    return [f"{name} is out of step: {where}; {cure}", *faults]
+
+
+def _refuse_to_lose_answers(root: Path, target: Target) -> None:
+    if target.path.parent.name != "exercises" or not target.path.exists():
+        return
+    blanks = {cell.id: sources.count_blanks(cell.source) for cell in target.notebook.cells}
+    for cell in nbformat.read(target.path, as_version=4).cells:
+        is_answer = cell.metadata.get("nbgrader", {}).get("solution", False)
+        if is_answer and sources.count_blanks(cell.source) < blanks.get(cell.id, 1):
+            raise SourceError(
+                f"{target.path.relative_to(root)} holds an answer ({cell.id}) that a build would overwrite; "
+                "copy it elsewhere and run `make build BUILD_ARGS=--overwrite`."
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
