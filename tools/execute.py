@@ -103,7 +103,7 @@ def verdicts(notebook: NotebookNode, folder: Path) -> tuple[Verdict, ...]:
     try:
         told = run(watched, folder).cells[-1].outputs[0].text
     except RunError as error:
-        raise RunError(str(error), None if error.place is None else error.place - 1) from error
+        raise RunError(str(error), error.place - 1 if error.place else None) from error
     return tuple(Verdict(**(answer | {"kinds": tuple(answer["kinds"])})) for answer in json.loads(told))
 
 
