@@ -57,6 +57,7 @@ COPY_ROWS = Exercise(
     cases=MATRICES,
     straddle=straddle_columns,
     torch_may="allocate",
+    contiguous=True,
     hints=(
         Hint("Let one program copy one row: row `i` of `x` begins at `x_ptr + i * x.stride(0)`."),
         _STRIDES,

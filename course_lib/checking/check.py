@@ -1,0 +1,73 @@
+"""`check` and `check_file`: an answer goes in, a `Report` comes out.
+
+The stages are in `stages.py`, in the order in which they run; the first that finds something ends the check.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from course_lib import catalog, progress
+from course_lib.checking import sandbox
+from course_lib.checking.bundle import Bundle, CannotBundle, bundle_file, bundle_function
+from course_lib.checking.findings import Finding, Report
+from course_lib.checking.report import choose_hint
+from course_lib.checking.stages import STAGES, Work
+
+
+def check(name: str, answer: Any, *, seed: int | None = None) -> Report:
+    """Judge `answer`, a function, as the exercise `name`, and remember the result in the learner's progress.
+
+    Runs in a process of its own: whatever the answer does, this one lives on. `seed` replays the inputs of an earlier
+    report. Raises `catalog.UnknownName` for an exercise that does not exist; a faulty answer never raises.
+    """
+    return _judge(name, lambda: bundle_function(answer, name), seed)
+
+
+def check_file(name: str, path: Path, seed: int | None = None) -> Report:
+    """Judge the function called `name` in the file at `path`; see `check`. The file is not imported here."""
+    return _judge(name, lambda: bundle_file(path, name), seed)
+
+
+def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Report:
+    if os.environ.get("COURSE_IN_WORKER"):
+        raise RuntimeError('this file calls check() when it is imported; put the call under `if __name__ == "__main__":`')
+    began = time.perf_counter()
+    exercise = catalog.exercise(name)
+    seed = random.SystemRandom().randrange(10**6) if seed is None else int(seed)
+    findings: list[Finding] = []
+    try:
+        work = Work(exercise, make_bundle(), seed)
+    except CannotBundle as problem:
+        findings, work, ran = [Finding("cannot_bundle", str(problem))], None, ["bundle"]
+    else:
+        ran = []
+        for stage_name, stage in STAGES:
+            ran.append(stage_name)
+            if findings := stage(work):
+                break
+    report = Report(
+        name=name,
+        passed=not findings,
+        findings=tuple(findings),
+        seed=seed,
+        cases=len(work.cases) if work else 0,
+        stages=tuple(ran),
+        skipped=tuple(work.skipped) if work else (),
+        hint=choose_hint(exercise.hints, findings),
+        printed=work.printed if work else "",
+        seconds=time.perf_counter() - began,
+    )
+    if report.done:
+        progress.record(name, report.passed)
+    return report
+
+
+if "ipykernel" in sys.modules:
+    sandbox.warm()  # in a notebook, get ready while the learner still reads

@@ -1,0 +1,165 @@
+"""Compares a result with what was expected, and recognises the shape of a difference.
+
+Pure: tensors in, a `Mismatch` or None out. A NaN equals a NaN, an infinity equals the same infinity; everything else is
+held to the tolerance. The shapes of a difference that are recognised are those in `findings.KINDS` under "values".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from course_lib.catalog.model import Tolerance
+
+EXAMPLES = 4
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """How a result differs: `kind` is the diagnosis, `count` of `total` elements are wrong.
+
+    `examples` are the first few wrong elements as (index, got, want).
+    """
+
+    kind: str
+    message: str
+    count: int
+    total: int
+    examples: tuple[tuple[tuple[int, ...], float, float], ...]
+    wrong: tuple[int, ...] = ()
+
+
+def compare(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Mismatch | None:
+    """None if `got` is `want` within the tolerance. Both must have the same shape and dtype.
+
+    >>> compare(torch.ones(3), torch.ones(3), Tolerance()) is None
+    True
+    """
+    if got.shape != want.shape or got.dtype != want.dtype:
+        raise ValueError(f"cannot compare {got.dtype} of shape {tuple(got.shape)} with {want.dtype} of {tuple(want.shape)}")
+    a, b = _numbers(got), _numbers(want)
+    with np.errstate(invalid="ignore", over="ignore"):
+        close = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= tolerance.atol + tolerance.rtol * np.abs(b))
+    wrong = np.flatnonzero(~close)
+    if not len(wrong):
+        return None
+    kind, message = _diagnose(a, b, ~close)
+    shown = [tuple(map(int, np.unravel_index(i, a.shape))) for i in wrong[:EXAMPLES]]
+    examples = tuple((index, float(a[index]), float(b[index])) for index in shown)
+    return Mismatch(kind, message, len(wrong), a.size, examples, tuple(wrong[:1000].tolist()))
+
+
+def _numbers(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().cpu().to(torch.float64).numpy() if tensor.dim() else tensor.reshape(1).double().numpy()
+
+
+Recogniser = Callable[[np.ndarray, np.ndarray, np.ndarray], str | None]
+
+
+def _diagnose(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> tuple[str, str]:
+    """The first recogniser that explains the difference, with its message."""
+    for kind, recognise in RECOGNISERS.items():
+        if message := recognise(got, want, wrong):
+            return kind, message
+    largest = float(np.nanmax(np.abs(got - want)[wrong]))
+    return "mismatch", f"{int(wrong.sum())} of {got.size} elements are wrong; the largest difference is {largest:.4g}"
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.allclose(a, b, rtol=1e-5, atol=1e-7, equal_nan=True))
+
+
+def _nan(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
+    count = int((np.isnan(got) & ~np.isnan(want)).sum())
+    return f"{count} of {got.size} elements are NaN where a number was expected" if count else None
+
+
+def _constant(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
+    if got.size > 2 and np.all(got == got.flat[0]) and not np.all(want == want.flat[0]):
+        return f"every element is {got.flat[0]:.6g}"
+    return None
+
+
+def _scaled(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
+    usable = np.isfinite(want) & np.isfinite(got) & (want != 0)
+    if usable.sum() < 3 or usable.sum() != got.size:
+        return None
+    factor = float(np.median(got[usable] / want[usable]))
+    return f"every element is {factor:.4g} times what it should be" if factor != 1 and _same(got, factor * want) else None
+
+
+def _reversed(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
+    if got.size > 2 and _same(got.reshape(-1), want.reshape(-1)[::-1]):
+        return "the right elements are there, from back to front"
+    if got.ndim == 2 and got.shape[1] > 2 and _same(got, want[:, ::-1]):
+        return "each row is there, from back to front"
+    return None
+
+
+def _transposed(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
+    if got.ndim != 2 or min(got.shape) < 2:
+        return None
+    for candidate in (want.T.reshape(got.shape), want.reshape(want.shape[::-1]).T):
+        if _same(got, candidate):
+            return "the elements are there, but rows and columns are exchanged"
+    return None
+
+
+def _shifted(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
+    a, b = got.reshape(-1), want.reshape(-1)
+    for step in range(1, min(a.size - 3, 64) + 1):
+        if _same(a[step:], b[:-step]):
+            return f"every element stands {step} place{'s' if step > 1 else ''} too far back"
+        if _same(a[:-step], b[step:]):
+            return f"every element stands {step} place{'s' if step > 1 else ''} too far forward"
+    return None
+
+
+def _first_block_only(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
+    start = _suffix(wrong.reshape(-1))
+    if start is None or got.size - start < start:
+        return None
+    return f"the first {start} elements are right, and all {got.size - start} after them are wrong"
+
+
+def _tail(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
+    start = _suffix(wrong.reshape(-1))
+    if start is not None:
+        return f"the last {got.size - start} of {got.size} elements are wrong; all before them are right"
+    if wrong.ndim == 2:
+        columns = wrong.any(axis=0)
+        start = _suffix(columns)
+        if start is not None and wrong[:, columns].all():
+            return f"in every row the columns from {start} on are wrong; all before them are right"
+    return None
+
+
+def _suffix(wrong: np.ndarray) -> int | None:
+    """Where the wrong elements begin, if they are exactly the last ones (and not all)."""
+    start = int(np.argmax(wrong))
+    return start if start > 0 and wrong[start:].all() else None
+
+
+def _periodic(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
+    places = np.flatnonzero(wrong.reshape(-1))
+    steps = np.unique(np.diff(places))
+    if len(places) >= 3 and len(steps) == 1 and steps[0] > 1:
+        return f"one element in {int(steps[0])} is wrong: {int(places[0])}, {int(places[1])}, {int(places[2])}, …"
+    return None
+
+
+RECOGNISERS: dict[str, Recogniser] = {
+    "nan": _nan,
+    "constant": _constant,
+    "scaled": _scaled,
+    "reversed": _reversed,
+    "transposed": _transposed,
+    "shifted": _shifted,
+    "first_block_only": _first_block_only,
+    "tail": _tail,
+    "periodic": _periodic,
+}
+"""Tried in this order: the most specific explanation first."""

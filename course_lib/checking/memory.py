@@ -1,0 +1,207 @@
+"""What a call's events say about its use of memory: strays, races, unwritten elements, undefined lanes.
+
+Pure functions from traces to findings; nothing is run and Triton is not imported. Each function answers one question
+and returns a `Finding` or None.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+import numpy as np
+import torch
+
+from course_lib.checking.events import Event, IntArray, Trace, View
+from course_lib.checking.findings import Finding
+
+VERBS = {"load": "reads", "store": "writes", "atomic": "updates"}
+
+
+def stray_access(trace: Trace) -> Finding | None:
+    """Did an active lane's address lie outside the tensor that its pointer came from?
+
+    The program with the first such access is named, with all its strays on that line.
+    """
+    first = next((event for event in trace.events if len(event.outside)), None)
+    if first is None:
+        return None
+    same_line = [e for e in trace.events if len(e.outside) and e.source == first.source and e.view == first.view]
+    mine = [e for e in same_line if e.program == first.program and e.launch == first.launch]
+    offsets = np.concatenate([event.outside for event in mine])
+    programs = len({(event.launch, event.program) for event in same_line})
+    view = trace.view(first)
+    details = [
+        f"{view.name} has {_size(view)}; the stray offsets are {ranges(offsets)}, counted in elements from its start.",
+    ]
+    if programs > 1:
+        total = sum(len(event.outside) for event in same_line)
+        details.append(f"{programs} programs do this on the same line, {total} elements in all.")
+    what = {"load": "load_out_of_bounds"}.get(first.kind, "store_out_of_bounds")
+    return Finding(
+        what,
+        f"program {first.program} {VERBS[first.kind]} {_elements(len(offsets))} outside {view.name}",
+        kernel=trace.launches[first.launch].kernel,
+        program=first.program,
+        source=first.source,
+        count=len(offsets),
+        details=tuple(details),
+        evidence={"offsets": sorted(set(offsets.tolist()))[:1000], "elements": view.numel, "tensor": view.name},
+    )
+
+
+def race(trace: Trace) -> Finding | None:
+    """Did two programs of one launch touch the same element, at least one of them writing without an atomic?"""
+    for launch in range(len(trace.launches)):
+        for storage in sorted({view.storage for view in trace.launches[launch].views}):
+            events = [e for e in trace.events if e.launch == launch and trace.view(e).storage == storage]
+            if finding := _race_in(trace, [e for e in events if len(e.elements)]):
+                return finding
+    return None
+
+
+def _race_in(trace: Trace, events: list[Event]) -> Finding | None:
+    if all(event.kind == "load" for event in events):
+        return None
+    numbers = {program: i for i, program in enumerate(dict.fromkeys(e.program for e in events))}
+    elements = np.concatenate([_storage_elements(trace, e) for e in events])
+    sizes = [len(e.elements) for e in events]
+    which = np.repeat(np.arange(len(events)), sizes)
+    program = np.repeat([numbers[e.program] for e in events], sizes)
+    writes = np.repeat([e.kind != "load" for e in events], sizes)
+    atomic = np.repeat([e.kind == "atomic" for e in events], sizes)
+    order = np.argsort(elements, kind="stable")
+    elements, which, program = elements[order], which[order], program[order]
+    starts = np.flatnonzero(np.r_[True, elements[1:] != elements[:-1]])
+    shared = np.minimum.reduceat(program, starts) != np.maximum.reduceat(program, starts)
+    written = np.logical_or.reduceat(writes[order], starts)
+    only_atomic = np.logical_and.reduceat(atomic[order], starts)
+    conflicts = np.flatnonzero(shared & written & ~only_atomic)
+    if not len(conflicts):
+        return None
+    begin = starts[conflicts[0]]
+    end = starts[conflicts[0] + 1] if conflicts[0] + 1 < len(starts) else len(elements)
+    involved = [events[i] for i in which[begin:end]]
+    one = next(e for e in involved if e.kind != "load")
+    other = next(e for e in involved if e.program != one.program)
+    view = trace.view(one)
+    element = int(elements[begin]) - view.offset
+    relation = "writes it too" if other.kind == "store" else f"{VERBS[other.kind]} it"
+    return Finding(
+        "race",
+        f"program {one.program} {VERBS[one.kind]} element {element} of {view.name}, and program {other.program} {relation}",
+        kernel=trace.launches[one.launch].kernel,
+        program=one.program,
+        source=one.source,
+        count=len(conflicts),
+        details=(
+            f"{_elements(len(conflicts))} of {view.name} {'is' if len(conflicts) == 1 else 'are'} shared in this way. "
+            "A GPU promises no order between programs, so the result is a matter of luck.",
+            *((f"The other access: line {other.source.line}, {other.source.text}",) if other.source != one.source else ()),
+        ),
+    )
+
+
+def unwritten(trace: Trace, result: View) -> Finding | None:
+    """Was each element of the result written by some kernel?"""
+    writes = [e for e in trace.events if e.kind != "load" and trace.view(e).storage == result.storage]
+    written = np.concatenate([_storage_elements(trace, e) for e in writes]) if writes else np.zeros(0, dtype=np.int64)
+    missing = np.flatnonzero(~np.isin(result.elements, written))
+    if not len(missing):
+        return None
+    details = [f"Of {_elements(result.numel)}, these were not written: {ranges(missing)} (counted in row-major order)."]
+    if not writes and any(e.kind != "load" for e in trace.events):
+        details.append("The kernel wrote to another tensor than the one that was returned.")
+    blame = writes[-1] if writes else None
+    return Finding(
+        "unwritten",
+        f"{_elements(len(missing))} of the result {'was' if len(missing) == 1 else 'were'} never written by a kernel",
+        kernel=trace.launches[blame.launch].kernel if blame else None,
+        source=blame.source if blame else None,
+        count=len(missing),
+        details=tuple(details),
+        evidence={"missing": missing[:1000].tolist(), "elements": result.numel},
+    )
+
+
+def undefined_lanes(traces: Iterable[Trace], results: list[torch.Tensor]) -> Finding | None:
+    """Does the result change with what masked lanes without `other` happen to hold?
+
+    `results` are those of the same call with different poison in such lanes.
+    """
+    trace = next(iter(traces))
+    first = results[0]
+    for other in results[1:]:
+        same = (first == other) | ((first != first) & (other != other)) if first.shape == other.shape else None
+        if same is None or not bool(same.all()):
+            break
+    else:
+        return None
+    blame = next((e for e in trace.events if e.kind == "load" and not e.other and e.masked), None)
+    if blame is None:
+        return None
+    count = int((~same).sum()) if same is not None else None
+    return Finding(
+        "undefined_lanes",
+        f"the result depends on {blame.masked} masked lanes of this load, which say nothing about what they hold",
+        kernel=trace.launches[blame.launch].kernel,
+        program=blame.program,
+        source=blame.source,
+        count=count,
+        details=(
+            "Without `other`, a masked lane may hold anything on a GPU. The check filled these lanes with NaN, with a huge "
+            "and with a very negative number, and the result changed.",
+        ),
+    )
+
+
+def input_changed(trace: Trace, before: list[torch.Tensor | None], after: dict[int, torch.Tensor]) -> Finding | None:
+    """Are the tensor arguments as they were? `after` holds the bytes of each one's elements."""
+    for position, tensor in enumerate(before):
+        if tensor is None or position not in after:
+            continue
+        was = tensor.contiguous().reshape(-1).view(torch.uint8).reshape(-1, tensor.element_size())
+        changed = (was != after[position].reshape(was.shape)).any(dim=1)
+        if bool(changed.any()):
+            return _changed(trace, position, changed)
+    return None
+
+
+def _changed(trace: Trace, position: int, changed: torch.Tensor) -> Finding:
+    writes = [e for e in trace.events if e.kind != "load" and trace.view(e).argument == position and len(e.elements)]
+    blame = writes[0] if writes else None
+    count = int(changed.sum())
+    by = f"by program {blame.program}" if blame else "by torch, outside any kernel"
+    return Finding(
+        "input_changed",
+        f"{_elements(count)} of argument number {position + 1} {'was' if count == 1 else 'were'} changed, first {by}",
+        kernel=trace.launches[blame.launch].kernel if blame else None,
+        program=blame.program if blame else None,
+        source=blame.source if blame else None,
+        count=count,
+        details=("The caller still needs its tensors. Write to a fresh one, for example `torch.empty_like(x)`.",),
+    )
+
+
+def _storage_elements(trace: Trace, event: Event) -> IntArray:
+    return event.elements + trace.view(event).offset
+
+
+def _size(view: View) -> str:
+    return _elements(view.numel) + (f" (shape {view.shape}, strides {view.stride})" if len(view.shape) > 1 else "")
+
+
+def _elements(count: int) -> str:
+    return f"{count} element{'' if count == 1 else 's'}"
+
+
+def ranges(numbers: IntArray | list[int], most: int = 4) -> str:
+    """Numbers as ranges in words: ``ranges([3, 4, 5, 9])`` is ``"3…5, 9"``. At most `most` ranges are spelled out."""
+    runs: list[list[int]] = []
+    for number in sorted(set(map(int, numbers))):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    spelled = [str(a) if a == b else f"{a}…{b}" for a, b in itertools.islice(runs, most)]
+    return ", ".join(spelled) + (f", and {len(runs) - most} more ranges" if len(runs) > most else "")

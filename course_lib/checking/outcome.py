@@ -1,0 +1,192 @@
+"""What came out of a worker's folder, read back into values: calls that ended, and the failure that stopped the rest.
+
+Everything here treats the folder as untrusted: plain arrays and JSON only, never pickle.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from course_lib.checking import wire
+from course_lib.checking.bundle import Bundle
+from course_lib.checking.events import Event, Launch, Trace, View
+
+POSITION_FIELDS = 6
+KINDS = ("load", "store", "atomic")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the answer that ended: what it returned, and what its kernels did.
+
+    `result` is the returned tensor, or None when something else came back; `returned` then says what. `after` holds the
+    tensor arguments as the call left them, by position. `ops` counts the torch operations that the answer called.
+    `poisoned` is the number of masked lanes without `other` that were read, filled with `poison`.
+    """
+
+    case: int
+    poison: str
+    trace: Trace
+    result: torch.Tensor | None
+    result_view: View | None
+    returned: str
+    after: dict[int, torch.Tensor]
+    ops: dict[str, int]
+    poisoned: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a run stopped. `kind` is one of not_done, crash, exit, timeout, memory_limit, too_much_traffic, killed."""
+
+    kind: str
+    type: str
+    message: str
+    frames: tuple[tuple[int, str], ...]
+    case: int
+    program: tuple[int, int, int] | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All calls that ended, in order, the failure that stopped the run (or None), and what was printed."""
+
+    calls: tuple[Call, ...]
+    failure: Failure | None
+    printed: str
+
+
+def read_outcome(folder: Path, bundle: Bundle, status: int, killed: bool) -> Outcome:
+    """Read what a worker left in `folder`; `status` is its wait status, `killed` whether it had to be ended by force."""
+    calls = tuple(_read_call(path, bundle) for path in sorted(folder.glob("case_*.npz"), key=_order))
+    printed = _read_text(folder / "printed.txt", 4000)
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0 and not (folder / "error.json").exists():
+        return Outcome(calls, _unfinished(folder, calls), printed)
+    return Outcome(calls, _failure(folder, status, killed), printed)
+
+
+def _order(path: Path) -> tuple[str, int]:
+    _, number, poison = path.stem.split("_")
+    return number, ("nan", "high", "low").index(poison)
+
+
+def _read_text(path: Path, limit: int) -> str:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(limit)
+    except OSError:
+        return ""
+
+
+def _read_call(path: Path, bundle: Bundle) -> Call:
+    _, number, poison = path.stem.split("_")
+    with np.load(path, allow_pickle=False) as stored:
+        arrays = dict(stored)
+    header = json.loads(arrays["header"].tobytes())
+    launches = tuple(
+        Launch(launch["kernel"], tuple(launch["grid"]), tuple(map(_view, launch["views"])), launch["arguments"])
+        for launch in header["launches"]
+    )
+    result, view, returned = _read_result(header["result"], arrays)
+    after = {}
+    for launch_argument in [name for name in arrays if name.startswith("after_")]:
+        after[int(launch_argument.removeprefix("after_"))] = torch.from_numpy(np.array(arrays[launch_argument]))
+    trace = Trace(launches, _events(arrays, launches, bundle), result, result_storage=view.storage if view else None)
+    return Call(int(number), poison, trace, result, view, returned, after, header["ops"], header["poisoned"])
+
+
+def _view(data: dict[str, Any]) -> View:
+    return View(**{**data, "shape": tuple(data["shape"]), "stride": tuple(data["stride"])})
+
+
+def _read_result(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[torch.Tensor | None, View | None, str]:
+    if "view" in data:
+        view = _view(data["view"])
+        return wire.tensor_of(arrays["result"], view.dtype, list(view.shape)), view, "a tensor"
+    if "tuple" in data:
+        return None, None, f"a tuple of {len(data['tuple'])}"
+    if data["type"] == "NoneType":
+        return None, None, "None (is the `return` missing?)"
+    return None, None, f"a value of type {data['type']}: {data['repr']}"
+
+
+def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle: Bundle) -> tuple[Event, ...]:
+    events = []
+    touched, at = arrays["touched"], 0
+    lines = {int(line): bundle.line(int(line)) for line in np.unique(arrays["events"][:, 6])}
+    for row in arrays["events"].tolist():
+        kind, launch, x, y, z, view, line, inside, outside, masked, other, rank, *tile = row
+        elements, stray = touched[at : at + inside], touched[at + inside : at + inside + outside]
+        at += inside + outside
+        events.append(
+            Event(
+                kind=KINDS[kind],  # type: ignore[arg-type]
+                launch=launch,
+                program=(x, y, z),
+                view=view,
+                source=lines[line],
+                elements=elements,
+                outside=stray,
+                lanes=inside + outside + masked,
+                masked=masked,
+                other=bool(other),
+                shape=tuple(tile[: min(rank, 3)]),
+            )
+        )
+    return tuple(events)
+
+
+def _failure(folder: Path, status: int, killed: bool) -> Failure:
+    case, program, line = _whereabouts(folder)
+    written = _read_text(folder / "error.json", 10**6)
+    if written and not killed:
+        error = json.loads(written)
+        frames = tuple((int(number), str(name)) for number, name in error["frames"])
+        place = tuple(error["program"])
+        return Failure(
+            error["kind"], error["type"], error["message"], frames, error["case"], place if place[0] >= 0 else None
+        )
+    if killed:
+        return Failure("timeout", "wall", "", ((line, ""),) if line > 0 else (), case, program)
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        frames = tuple(_fault_frames(folder)) or (((line, ""),) if line > 0 else ())
+        kind = "memory_limit" if number == signal.SIGKILL else "killed"
+        return Failure(kind, signal.Signals(number).name, "", frames, case, program)
+    return Failure("exit", "exit", str(os.WEXITSTATUS(status)), ((line, ""),) if line > 0 else (), case, program)
+
+
+def _unfinished(folder: Path, calls: tuple[Call, ...]) -> Failure | None:
+    """A process that ended well but left cases out ended itself: a status of 0 is not a result."""
+    expected = len(json.loads((folder / "request.json").read_text())["cases"])
+    if len({call.case for call in calls}) == expected:
+        return None
+    case, program, line = _whereabouts(folder)
+    return Failure("exit", "exit", "0", ((line, ""),) if line > 0 else (), case, program)
+
+
+def _whereabouts(folder: Path) -> tuple[int, tuple[int, int, int] | None, int]:
+    try:
+        numbers = np.frombuffer((folder / "where.bin").read_bytes()[: 8 * POSITION_FIELDS], dtype=np.int64).tolist()
+    except OSError:
+        return -1, None, -1
+    if len(numbers) < POSITION_FIELDS:
+        return -1, None, -1
+    case, _, x, y, z, line = numbers
+    return case, (x, y, z) if x >= 0 else None, line
+
+
+def _fault_frames(folder: Path) -> list[tuple[int, str]]:
+    """The answer's frames in faulthandler's report, outermost first."""
+    text = _read_text(folder / "fault.txt", 10**5)
+    found = re.findall(r'File "[^"]*answer\.py", line (\d+) in (\S+)', text)
+    return [(int(line), name) for line, name in reversed(found)]

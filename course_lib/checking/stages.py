@@ -1,0 +1,274 @@
+"""The stages of a check. Each is one function with one signature: `stage(work) -> list[Finding]`.
+
+A stage reads what earlier stages left in `Work`, adds its own, and returns what it found; an empty list lets the next
+one run. `STAGES` is the flow. A stage that needs what this machine lacks notes a `Skipped` in `work.skipped`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from course_lib.catalog.model import Exercise, Params
+from course_lib.checking import memory, sandbox
+from course_lib.checking.bundle import Bundle
+from course_lib.checking.compare import compare
+from course_lib.checking.findings import Finding, Skipped
+from course_lib.checking.outcome import Call, Failure
+
+
+@dataclass(frozen=True)
+class CaseRun:
+    """One case: its parameters, its arguments (which the answer never saw, only copies), and the calls made on them."""
+
+    label: str
+    arguments: tuple[Any, ...]
+    calls: tuple[Call, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How large the case is, for picking the smallest that fails."""
+        return sum(a.numel() if isinstance(a, torch.Tensor) else a if isinstance(a, int) else 0 for a in self.arguments)
+
+
+@dataclass
+class Work:
+    """What the stages of one check share."""
+
+    exercise: Exercise
+    bundle: Bundle
+    seed: int
+    cases: list[CaseRun] = field(default_factory=list)
+    printed: str = ""
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+Stage = Callable[[Work], list[Finding]]
+
+
+def interpret(work: Work) -> list[Finding]:
+    """Run the answer on every case in the interpreter, then on the cases around the block size that it used."""
+    if findings := _run(work, work.exercise.cases):
+        return findings
+    labels = {case.label for case in work.cases}
+    around = (case for block in sorted(_tile_sizes(work)) for case in work.exercise.straddle(block))
+    more = {label(case): case for case in around if label(case) not in labels}
+    return _run(work, tuple(more.values())) if more else []
+
+
+def use_of_memory(work: Work) -> list[Finding]:
+    """Judge what the kernels did to memory, and whether kernels did the work at all."""
+    return _smallest(work, _memory_of_case)
+
+
+def values(work: Work) -> list[Finding]:
+    """Compare the results with the reference, computed here on inputs that the answer never touched."""
+    return _smallest(work, _values_of_case)
+
+
+STAGES: tuple[tuple[str, Stage], ...] = (
+    ("interpreter", interpret),
+    ("memory", use_of_memory),
+    ("values", values),
+)
+"""The flow of a check, in order. Compilation and the GPU will stand after "values"."""
+
+
+def label(params: Params) -> str:
+    """A case's name in reports: ``label({"n": 129})`` is ``"n=129"``."""
+    return ", ".join(f"{name}={value}" for name, value in params.items())
+
+
+# --- interpreter --------------------------------------------------------------------------------------------------
+
+
+def _run(work: Work, params: tuple[Params, ...]) -> list[Finding]:
+    cases = [_case(work, p) for p in params]
+    outcome = sandbox.run(work.bundle, [case.arguments for case in cases])
+    for number, case in enumerate(cases):
+        calls = tuple(call for call in outcome.calls if call.case == number)
+        work.cases.append(replace(case, calls=calls))
+    work.printed = work.printed or outcome.printed
+    if outcome.failure is None:
+        return []
+    failed = cases[outcome.failure.case].label if 0 <= outcome.failure.case < len(cases) else None
+    return [_failure_finding(outcome.failure, work.bundle, failed)]
+
+
+def _case(work: Work, params: Params) -> CaseRun:
+    name = label(params)
+    generator = torch.Generator().manual_seed(work.seed ^ zlib.crc32(name.encode()))
+    return CaseRun(name, work.exercise.make_inputs(generator, **params))
+
+
+def _tile_sizes(work: Work) -> set[int]:
+    """The lengths of the tiles that the answer loads and stores, along any axis, beyond 1."""
+    shapes = (e.shape for case in work.cases for call in case.calls[:1] for e in call.trace.events)
+    return {size for size in itertools.chain.from_iterable(set(shapes)) if size > 1}
+
+
+def _failure_finding(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
+    line, kernel = failure.frames[-1] if failure.frames else (None, None)
+    source = bundle.line(line) if line else None
+    kind, message, details = _failure_text(failure)
+    return Finding(
+        kind,
+        message,
+        case=case,
+        kernel=(kernel or None) if failure.program else None,
+        program=failure.program,
+        source=source,
+        details=tuple(details),
+    )
+
+
+def _failure_text(failure: Failure) -> tuple[str, str, list[str]]:
+    limits = sandbox.Limits()
+    if failure.kind == "not_done":
+        return "not_done", "a blank is still open: replace the `raise NotImplementedError()`", []
+    if failure.kind == "timeout":
+        spent = limits.cpu_seconds if failure.type == "cpu" else limits.wall_seconds
+        doing = "of computing" if failure.type == "cpu" else "of waiting"
+        return (
+            "timeout",
+            f"the answer had not finished after {spent:.0f} s {doing}, and was stopped",
+            ["Does each loop come to its end? A `while` needs a condition that changes; a range needs a step other than 0."],
+        )
+    if failure.kind == "memory_limit":
+        gib = limits.memory_bytes / 2**30
+        return "memory_limit", f"the answer asked for more than {gib:.0f} GiB of memory, and was stopped", []
+    if failure.kind == "too_much_traffic":
+        return "timeout", failure.message, ["An answer that reads each element once stays far below this."]
+    if failure.kind == "killed":
+        return "killed", f"the process of the answer died by the signal {failure.type}", [_SIGNALS.get(failure.type, "")]
+    if failure.kind == "exit":
+        return "killed", f"the answer ended its own process (exit code {failure.message}) instead of returning", []
+    text = failure.message.splitlines() or [""]
+    return "crash", f"{failure.type}: {text[0]}", text[1:6]
+
+
+_SIGNALS = {
+    "SIGSEGV": "A segmentation fault: memory was touched that does not belong to the process.",
+    "SIGABRT": "A library gave up: often an assertion in compiled code.",
+    "SIGFPE": "An arithmetic fault, such as an integer division by zero.",
+}
+
+
+# --- memory -------------------------------------------------------------------------------------------------------
+
+ALLOCATES = frozenset("empty empty_like empty_strided new_empty new_empty_strided zeros ones full arange".split())
+COPIES = frozenset(
+    "clone copy_ _to_copy contiguous fill_ zero_ zeros_like ones_like full_like new_zeros new_ones new_full "
+    "constant_pad_nd".split()
+)
+
+
+def _memory_of_case(work: Work, case: CaseRun) -> Finding | None:
+    call = case.calls[0]
+    finding = _launched(call) or memory.stray_access(call.trace) or memory.race(call.trace)
+    finding = finding or _returned(work, case, call) or _by_torch(work.exercise, call)
+    if finding or call.result is None or call.result_view is None:
+        return finding
+    finding = memory.unwritten(call.trace, call.result_view)
+    if finding is None:
+        results = [c.result for c in case.calls if c.result is not None]
+        finding = memory.undefined_lanes((c.trace for c in case.calls), results)
+    if finding is None and not work.exercise.in_place:
+        before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
+        finding = memory.input_changed(call.trace, before, call.after)
+    return finding
+
+
+def _launched(call: Call) -> Finding | None:
+    if call.trace.launches:
+        return None
+    return Finding(
+        "no_kernel",
+        "the answer launched no Triton kernel",
+        details=("The point is to write the kernel: launch it with `kernel[grid](…)` and return what it wrote.",),
+    )
+
+
+def _returned(work: Work, case: CaseRun, call: Call) -> Finding | None:
+    """Is what came back a tensor of the right shape, dtype and layout?"""
+    want = work.exercise.reference(*case.arguments)
+    if call.result is None or call.result_view is None:
+        return Finding("wrong_type", f"the answer returned {call.returned}; a torch tensor was expected")
+    if call.result.shape != want.shape:
+        return Finding(
+            "wrong_shape", f"the result has shape {tuple(call.result.shape)}; expected was {tuple(want.shape)}"
+        )
+    if call.result.dtype != want.dtype:
+        return Finding("wrong_dtype", f"the result is of {call.result.dtype}; expected was {want.dtype}")
+    if work.exercise.contiguous and not _is_contiguous(call.result_view.shape, call.result_view.stride):
+        return Finding(
+            "wrong_layout", f"the result of shape {tuple(want.shape)} has strides {call.result_view.stride}: not contiguous"
+        )
+    return None
+
+
+def _is_contiguous(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    expected = 1
+    for size, step in zip(reversed(shape), reversed(stride), strict=True):
+        if size != 1 and step != expected:
+            return False
+        expected *= size
+    return True
+
+
+def _by_torch(exercise: Exercise, call: Call) -> Finding | None:
+    allowed = ALLOCATES | (COPIES if exercise.torch_may == "copy" else frozenset())
+    used = sorted(set(call.ops) - allowed)
+    if not used:
+        return None
+    return Finding(
+        "torch_compute",
+        f"the launcher called torch's {', '.join(f'`{name}`' for name in used)}",
+        details=(
+            "Here the kernel does the work; the launcher may only allocate tensors and make views of them"
+            + (", or copy them." if exercise.torch_may == "copy" else "."),
+        ),
+    )
+
+
+# --- values -------------------------------------------------------------------------------------------------------
+
+
+def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
+    want = work.exercise.reference(*case.arguments)
+    for call in case.calls:
+        assert call.result is not None  # the memory stage has seen to that
+        mismatch = compare(call.result, want, work.exercise.tolerance)
+        if mismatch is None:
+            continue
+        writes = call.trace.writes(call.result) if call.trace.result is call.result else []
+        source = writes[0].source if writes else None
+        return Finding(
+            mismatch.kind,
+            mismatch.message,
+            kernel=call.trace.launches[writes[0].launch].kernel if writes else None,
+            source=source,
+            count=mismatch.count,
+            details=tuple(
+                f"element {index[0] if len(index) == 1 else index}: got {got:.7g}, expected {wanted:.7g}"
+                for index, got, wanted in mismatch.examples
+            ),
+            evidence={"wrong": mismatch.wrong, "elements": mismatch.total},
+        )
+    return None
+
+
+def _smallest(work: Work, judge: Callable[[Work, CaseRun], Finding | None]) -> list[Finding]:
+    """The finding of the smallest case that has one."""
+
+    def found() -> Iterator[Finding]:
+        for case in sorted(work.cases, key=lambda case: case.size):
+            if finding := judge(work, case):
+                yield replace(finding, case=case.label)
+
+    return list(itertools.islice(found(), 1))
