@@ -13,12 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from course_lib import catalog, progress
+from course_lib import catalog
 from course_lib.checking import sandbox
 from course_lib.checking.bundle import Bundle, CannotBundle, bundle_file, bundle_function
 from course_lib.checking.findings import Finding, Report
 from course_lib.checking.report import choose_hint
 from course_lib.checking.stages import STAGES, Work
+from course_lib.progress import record
 
 
 def check(name: str, answer: Any, *, seed: int | None = None) -> Report:
@@ -65,7 +66,7 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
         seconds=time.perf_counter() - began,
     )
     if report.done:
-        progress.record(name, report.passed)
+        record(name, report.passed)
     return report
 
 

@@ -65,7 +65,9 @@ def _diagnose(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> tuple[str
         if message := recognise(got, want, wrong):
             return kind, message
     largest = float(np.nanmax(np.abs(got - want)[wrong]))
-    return "mismatch", f"{int(wrong.sum())} of {got.size} elements are wrong; the largest difference is {largest:.4g}"
+    count = int(wrong.sum())
+    how_many = "the only element is" if got.size == 1 else f"{count} of {got.size} elements {'is' if count == 1 else 'are'}"
+    return "mismatch", f"{how_many} wrong; the largest difference is {largest:.4g}"
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

@@ -40,7 +40,7 @@ def stray_access(trace: Trace) -> Finding | None:
     what = {"load": "load_out_of_bounds"}.get(first.kind, "store_out_of_bounds")
     return Finding(
         what,
-        f"program {first.program} {VERBS[first.kind]} {_elements(len(offsets))} outside {view.name}",
+        f"program {first.program} {VERBS[first.kind]} {_elements(len(offsets))} {_where(view, offsets)} {view.name}",
         kernel=trace.launches[first.launch].kernel,
         program=first.program,
         source=first.source,
@@ -48,6 +48,16 @@ def stray_access(trace: Trace) -> Finding | None:
         details=tuple(details),
         evidence={"offsets": sorted(set(offsets.tolist()))[:1000], "elements": view.numel, "tensor": view.name},
     )
+
+
+def _where(view: View, offsets: IntArray) -> str:
+    """In words, on which side of the view the offsets lie."""
+    extent = int(view.elements.max() - view.offset) + 1 if view.numel else 0
+    if (offsets < 0).all():
+        return "before the start of"
+    if (offsets >= extent).all():
+        return "past the end of"
+    return "between the elements of" if ((offsets >= 0) & (offsets < extent)).all() else "outside"
 
 
 def race(trace: Trace) -> Finding | None:

@@ -32,7 +32,7 @@ class Limits:
 
     cpu_seconds: float = 8.0
     wall_seconds: float = 12.0
-    memory_bytes: int = 3 * 2**30
+    memory_bytes: int = 3 * 2**29
     file_bytes: int = 2**30
 
 

@@ -63,12 +63,17 @@ def interpret(work: Work) -> list[Finding]:
 
 def use_of_memory(work: Work) -> list[Finding]:
     """Judge what the kernels did to memory, and whether kernels did the work at all."""
-    return _smallest(work, _memory_of_case)
+    return list(itertools.islice(_in_order(work, _memory_of_case), 1))
 
 
 def values(work: Work) -> list[Finding]:
-    """Compare the results with the reference, computed here on inputs that the answer never touched."""
-    return _smallest(work, _values_of_case)
+    """Compare the results with the reference, computed here on inputs that the answer never touched.
+
+    A case of one or two elements shows no pattern, so a larger one is reported if its difference has a recognised shape.
+    """
+    found = list(_in_order(work, _values_of_case))
+    shaped = (finding for finding in found if finding.kind != "mismatch")
+    return [next(shaped, found[0])] if found else []
 
 
 STAGES: tuple[tuple[str, Stage], ...] = (
@@ -97,7 +102,7 @@ def _run(work: Work, params: tuple[Params, ...]) -> list[Finding]:
     if outcome.failure is None:
         return []
     failed = cases[outcome.failure.case].label if 0 <= outcome.failure.case < len(cases) else None
-    return [_failure_finding(outcome.failure, work.bundle, failed)]
+    return [failure_finding(outcome.failure, work.bundle, failed)]
 
 
 def _case(work: Work, params: Params) -> CaseRun:
@@ -112,7 +117,8 @@ def _tile_sizes(work: Work) -> set[int]:
     return {size for size in itertools.chain.from_iterable(set(shapes)) if size > 1}
 
 
-def _failure_finding(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
+def failure_finding(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
+    """A run that did not end well, as a finding."""
     line, kernel = failure.frames[-1] if failure.frames else (None, None)
     source = bundle.line(line) if line else None
     kind, message, details = _failure_text(failure)
@@ -141,7 +147,7 @@ def _failure_text(failure: Failure) -> tuple[str, str, list[str]]:
         )
     if failure.kind == "memory_limit":
         gib = limits.memory_bytes / 2**30
-        return "memory_limit", f"the answer asked for more than {gib:.0f} GiB of memory, and was stopped", []
+        return "memory_limit", f"the answer asked for more than {gib:g} GiB of memory, and was stopped", []
     if failure.kind == "too_much_traffic":
         return "timeout", failure.message, ["An answer that reads each element once stays far below this."]
     if failure.kind == "killed":
@@ -263,12 +269,8 @@ def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
     return None
 
 
-def _smallest(work: Work, judge: Callable[[Work, CaseRun], Finding | None]) -> list[Finding]:
-    """The finding of the smallest case that has one."""
-
-    def found() -> Iterator[Finding]:
-        for case in sorted(work.cases, key=lambda case: case.size):
-            if finding := judge(work, case):
-                yield replace(finding, case=case.label)
-
-    return list(itertools.islice(found(), 1))
+def _in_order(work: Work, judge: Callable[[Work, CaseRun], Finding | None]) -> Iterator[Finding]:
+    """The findings of all cases, the smallest case first."""
+    for case in sorted(work.cases, key=lambda case: case.size):
+        if finding := judge(work, case):
+            yield replace(finding, case=case.label)

@@ -1,0 +1,151 @@
+"""A `Report` as text, as HTML for notebooks, and as JSON for graders; and which hint goes with a finding.
+
+Pure functions from values to strings.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+from course_lib.catalog.model import Hint
+from course_lib.checking.findings import KINDS, Finding, Report, SourceLine
+
+MAX_DETAILS = 5
+JSON_VERSION = 1
+
+
+def choose_hint(hints: Sequence[Hint], findings: Sequence[Finding]) -> str | None:
+    """The first hint that fits the first finding, or None where help of this kind would not help."""
+    if not findings or findings[0].kind in ("not_done", "cannot_bundle"):
+        return None
+    return next((hint.text for hint in hints if findings[0].kind in hint.diagnoses), None)
+
+
+def verdict(report: Report) -> str:
+    """The verdict in a few words."""
+    if report.passed:
+        return "passed"
+    if not report.judged:
+        return "cannot be judged here"
+    return "not right yet" if report.done else "not done yet"
+
+
+def as_text(report: Report) -> str:
+    """The report for a terminal."""
+    lines = [f"{report.name}: {verdict(report)}{_scope(report)}"]
+    for finding in report.findings:
+        lines += ["", *(f"  {line}" for line in _sentences(finding))]
+        if finding.source:
+            lines += [f"    {_place(finding.source)}:  {finding.source.text}"]
+        lines += [f"  {detail}" for detail in finding.details[:MAX_DETAILS] if detail]
+    lines += [f"  {text}" for text in ([""] if report.note else []) + _notes(report)]
+    if report.hint:
+        lines += ["", f"  Hint: {report.hint}"]
+    if replay := _replay(report):
+        lines += ["", f"  {replay}"]
+    if report.printed and not report.passed:
+        lines += ["", "  It printed:", *(f"    {line}" for line in report.printed.splitlines()[:10])]
+    return "\n".join(lines)
+
+
+def as_html(report: Report) -> str:
+    """The report for a notebook: readable on light and dark pages, and without any style sheet."""
+    colour = "#2e7d32" if report.passed else "#b26a00" if not report.done or not report.judged else "#c62828"
+    mark = "✓" if report.passed else "…" if not report.done else "?" if not report.judged else "✗"
+    parts = [f"<div><b>{mark} {html.escape(report.name)}: {verdict(report)}</b>{html.escape(_scope(report))}</div>"]
+    for finding in report.findings:
+        sentences = "<br>".join(_code(line) for line in _sentences(finding))
+        parts.append(f'<div style="margin-top:0.5em">{sentences}</div>')
+        if finding.source:
+            place = html.escape(_place(finding.source))
+            parts.append(
+                f'<div style="margin:0.4em 0"><small>{place}</small><br><code>{html.escape(finding.source.text)}</code></div>'
+            )
+        parts += [f"<div>{_code(detail)}</div>" for detail in finding.details[:MAX_DETAILS] if detail]
+    parts += [f'<div style="margin-top:0.5em">{_code(note)}</div>' for note in _notes(report)]
+    if report.hint:
+        parts.append(f'<div style="margin-top:0.5em"><b>Hint.</b> {_code(report.hint)}</div>')
+    if replay := _replay(report):
+        parts.append(f'<div style="margin-top:0.5em"><small>{_code(replay)}</small></div>')
+    if report.printed and not report.passed:
+        printed = html.escape("\n".join(report.printed.splitlines()[:10]))
+        parts.append(f"<div><small>It printed:</small><pre>{printed}</pre></div>")
+    return f'<div style="border-left:4px solid {colour};padding:0.2em 0 0.2em 0.8em">{"".join(parts)}</div>'
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """The report as plain data. `version` changes when the meaning of a field does."""
+    return {
+        "version": JSON_VERSION,
+        "name": report.name,
+        "passed": report.passed,
+        "judged": report.judged,
+        "done": report.done,
+        "seed": report.seed,
+        "cases": report.cases,
+        "stages": list(report.stages),
+        "skipped": [{"stage": skip.stage, "reason": skip.reason} for skip in report.skipped],
+        "findings": [_finding_as_json(finding) for finding in report.findings],
+        "hint": report.hint,
+        "seconds": round(report.seconds, 3),
+    }
+
+
+def _finding_as_json(finding: Finding) -> dict[str, Any]:
+    source = finding.source
+    return {
+        "kind": finding.kind,
+        "message": finding.message,
+        "case": finding.case,
+        "kernel": finding.kernel,
+        "program": list(finding.program) if finding.program else None,
+        "source": {"origin": source.origin, "line": source.line, "text": source.text} if source else None,
+        "count": finding.count,
+        "details": list(finding.details),
+    }
+
+
+def _scope(report: Report) -> str:
+    return f" ({report.cases} cases)" if report.passed and report.cases else ""
+
+
+def _sentences(finding: Finding) -> list[str]:
+    """What kind of thing was found, and then exactly what."""
+    general = KINDS[finding.kind]
+    heading = "" if finding.kind in ("not_done", "wrong_form", "wrong_answer") else f"{_capital(general)}."
+    where = [f"case {finding.case}"] if finding.case else []
+    where += [f"kernel `{finding.kernel}`"] if finding.kernel else []
+    if finding.program and str(finding.program) not in finding.message:
+        where.append(f"program {finding.program}")
+    message = f"With {', '.join(where)}: {finding.message}" if where else _capital(finding.message)
+    return [*([heading] if heading else []), message + ("" if message.endswith((".", "!", "?")) else ".")]
+
+
+def _capital(text: str) -> str:
+    """Capitalise a sentence, unless it begins with a file's name."""
+    return text if "." in text.split(",")[0].split(" ")[0] else text[:1].upper() + text[1:]
+
+
+def _place(source: SourceLine) -> str:
+    return f"{source.origin}, line {source.line}"
+
+
+def _notes(report: Report) -> list[str]:
+    notes = [report.note] if report.note else []
+    return notes + [f"Not judged here ({skip.stage}): {skip.reason}" for skip in report.skipped]
+
+
+def _replay(report: Report) -> str:
+    if report.passed or not report.done or report.seed is None:
+        return ""
+    return f"The same inputs again: `check({report.name!r}, {report.name}, seed={report.seed})`"
+
+
+def _code(text: str) -> str:
+    """Text with `code` in backticks, as HTML."""
+    pieces = html.escape(text).split("`")
+    if len(pieces) % 2 == 0:
+        return html.escape(text)
+    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))

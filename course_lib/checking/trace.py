@@ -1,0 +1,34 @@
+"""`trace`: run a function once in a process of its own, and see every element that its kernels touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from course_lib.checking import sandbox
+from course_lib.checking.bundle import bundle_function
+from course_lib.checking.events import Trace
+from course_lib.checking.stages import failure_finding
+
+
+class TraceError(RuntimeError):
+    """The traced function did not come to its end; the message says why and where."""
+
+
+def trace(function: Callable[..., Any], *arguments: Any) -> Trace:
+    """Call `function(*arguments)` in the interpreter and return what its kernels did to memory.
+
+    The arguments are copied: the traced call changes nothing here, and a stray access is noted (`Event.outside`), not
+    carried out. `Trace.result` is the returned tensor. Tensors, numbers, strings, dtypes and tuples of these can be passed.
+
+    Raises `bundle.CannotBundle` if the function cannot be taken along, and `TraceError` if it did not return.
+    """
+    name = getattr(function, "__name__", "traced")
+    bundle = bundle_function(function, name)
+    outcome = sandbox.run(bundle, [arguments], poisons=False)
+    if outcome.failure is not None:
+        finding = failure_finding(outcome.failure, bundle, None)
+        where = f" at {finding.source.origin}, line {finding.source.line}: {finding.source.text}" if finding.source else ""
+        raise TraceError(f"{name} could not be traced: {finding.message}{where}")
+    return replace(outcome.calls[0].trace, arguments=arguments, printed=outcome.printed)
