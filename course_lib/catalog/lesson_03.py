@@ -6,8 +6,9 @@ from typing import Any
 
 import torch
 
+from course_lib.catalog.forms import is_list, is_lists, wrong
 from course_lib.catalog.inputs import LENGTHS, floats, straddle_length
-from course_lib.catalog.model import Exercise, Hint, Lesson
+from course_lib.catalog.model import Exercise, Hint, Lesson, Quiz, Tolerance
 
 NAME = "03_programs_and_grids"
 
@@ -21,6 +22,91 @@ def _vector_and_scalar(generator: torch.Generator, n: int) -> tuple[Any, ...]:
     return floats(generator, n), -factor
 
 
+PROGRAMS_NEEDED = Quiz(
+    name="programs_needed",
+    lesson=NAME,
+    question=(
+        "Blocks hold 256 elements. How many programs do tensors of 1, 255, 256, 257 and 1000 elements need, so that each "
+        "element gets a lane and no program is idle?"
+    ),
+    form="a list of five whole numbers",
+    accepts=lambda value: is_list(value, 5),
+    expected=lambda: [-(-n // 256) for n in (1, 255, 256, 257, 1000)],
+    explanation=(
+        "Round n / BLOCK_SIZE up: that is what `triton.cdiv(n, BLOCK_SIZE)` computes, as (n + BLOCK_SIZE − 1) // BLOCK_SIZE."
+    ),
+    wrong=(
+        wrong(
+            [0, 0, 1, 1, 3],
+            "That is n // BLOCK_SIZE, which rounds down: the elements of the last, partial block would get no program.",
+        ),
+        wrong([1, 1, 2, 2, 4], "n // BLOCK_SIZE + 1 starts one program too many when the blocks fit exactly, as for 256."),
+    ),
+    hints=(
+        Hint("One program for 1 element. For 257 elements, how many blocks must you begin?"),
+        Hint("It is n / 256, rounded up."),
+        Hint("(n + 255) // 256 for each n."),
+    ),
+)
+
+OWNER_OF_ELEMENT = Quiz(
+    name="owner_of_element",
+    lesson=NAME,
+    question=(
+        "A matrix of 5 rows and 7 columns is covered by the grid (5, cdiv(7, 4)): axis 0 counts rows, axis 1 counts blocks of "
+        "4 columns. Which program writes the element in row 3, column 6? Give (program_id(0), program_id(1))."
+    ),
+    form="a pair of whole numbers, for example (0, 0)",
+    accepts=lambda value: is_list(value, 2),
+    expected=lambda: (3, 6 // 4),
+    explanation=(
+        "Axis 0 gives the row, 3. On axis 1 program 0 has the columns 0 to 3 and program 1 has 4 to 6, so column 6 belongs to "
+        "program 1."
+    ),
+    wrong=(
+        wrong([1, 3], "Right numbers, other order: axis 0 counts the rows in this grid."),
+        wrong([3, 6], "That is the element. Axis 1 counts blocks of 4 columns, not columns."),
+        wrong([3, 2], "Blocks are counted from 0: columns 0 to 3 are block 0."),
+    ),
+    hints=(
+        Hint("Axis 0 is the first number of the grid. What does it count here?"),
+        Hint("Which columns does program 0 on axis 1 have? And program 1?"),
+        Hint("The column's block is 6 // 4."),
+    ),
+)
+
+ROW_SCHEDULE = Quiz(
+    name="row_schedule",
+    lesson=NAME,
+    question=(
+        "Ten rows, four programs. Program p takes the rows p, p + 4, p + 8, … as long as they exist. List the rows of each "
+        "program."
+    ),
+    form="a list of four lists of row numbers",
+    accepts=lambda value: is_lists(value, 4),
+    expected=lambda: [list(range(p, 10, 4)) for p in range(4)],
+    explanation=(
+        "In a kernel this is `for row in tl.range(pid, n_rows, tl.num_programs(0))`. No program has more than one row more "
+        "than another."
+    ),
+    wrong=(
+        wrong(
+            [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9]],
+            "Those are neighbouring rows in chunks. Here a program steps over the rows of the others.",
+        ),
+        wrong([[0, 4, 8], [1, 5, 9], [2, 6, 10], [3, 7, 11]], "Rows 10 and 11 do not exist: the loop ends before n_rows."),
+        wrong(
+            [[0, 4], [1, 5], [2, 6], [3, 7]],
+            "Rows 8 and 9 are left over: a program goes on for as long as its next row exists.",
+        ),
+    ),
+    hints=(
+        Hint("Program 0 begins with row 0, program 3 with row 3. How far is a program's next row?"),
+        Hint("The step is the number of programs, 4."),
+        Hint("Program p has list(range(p, 10, 4))."),
+    ),
+)
+
 PROGRAM_IDS = Exercise(
     name="program_ids",
     lesson=NAME,
@@ -30,16 +116,19 @@ PROGRAM_IDS = Exercise(
     make_inputs=_length,
     cases=tuple({"n": n} for n in (1, 2, 3, 7, 16, 31, 100)),
     hints=(
-        Hint("A program needs no block here: `tl.program_id(0)` is a single number, and so is the address it stores to."),
         Hint(
-            "Launch exactly as many programs as there are elements: the grid is `(n,)`.",
-            frozenset({"unwritten", "first_block_only", "store_out_of_bounds"}),
+            "One program per element: the grid is `(n,)`, and no block is needed.",
+            frozenset({"no_kernel", "unwritten", "first_block_only", "tail"}),
         ),
         Hint(
-            "Program `i` writes to `out_ptr + i`: add the id to the pointer, and store the same id there.",
-            frozenset({"race", "shifted", "constant", "mismatch", "reversed"}),
+            "`tl.program_id(axis=0)` is the number of the program that is running. Where should it put that number?",
+            frozenset({"race", "mismatch", "constant", "shifted", "reversed", "store_out_of_bounds"}),
         ),
-        Hint("Allocate with `torch.empty(n, dtype=torch.int32)`.", frozenset({"wrong_dtype", "wrong_shape"})),
+        Hint("`tl.store(out_ptr + pid, pid)` writes one value: pointers and values may be scalars.", frozenset({"crash"})),
+        Hint(
+            "Let torch allocate: `torch.empty(n, dtype=torch.int32, device=DEVICE)`.",
+            frozenset({"wrong_dtype", "wrong_shape", "wrong_type"}),
+        ),
     ),
 )
 
@@ -52,24 +141,31 @@ VECTOR_SCALE = Exercise(
     make_inputs=_vector_and_scalar,
     cases=LENGTHS,
     straddle=straddle_length,
+    tolerance=Tolerance(rtol=1e-6),
     hints=(
         Hint(
-            "How many blocks of `BLOCK_SIZE` cover `n` elements? Round up: `triton.cdiv(n, BLOCK_SIZE)`.",
-            frozenset({"unwritten", "first_block_only", "tail"}),
+            "A Python number can be given to a kernel as it is: it arrives as a scalar, ready to be multiplied with a block.",
+            frozenset({"scaled", "mismatch", "crash", "constant"}),
         ),
         Hint(
-            "The last program's block may reach past the end of `x`: mask with `offsets < n`, in the load and in the store.",
-            frozenset({"load_out_of_bounds", "store_out_of_bounds", "undefined_lanes"}),
+            "The number of programs is `triton.cdiv(n, BLOCK_SIZE)`. Rounding down loses the last, partial block.",
+            frozenset({"unwritten", "tail", "first_block_only"}),
         ),
         Hint(
-            "Every program must work on a block of its own: `offsets = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)`.",
-            frozenset({"race", "shifted", "periodic"}),
+            "A program's offsets begin at `tl.program_id(axis=0) * BLOCK_SIZE`; in a persistent kernel the block numbers are "
+            "pid, pid + P, pid + 2P, …",
+            frozenset({"race", "periodic", "shifted", "timeout"}),
         ),
         Hint(
-            "`a` is an ordinary number: pass it to the kernel as an argument, and multiply the loaded block by it.",
-            frozenset({"scaled", "mismatch"}),
+            "`mask = offsets < n`, for the load and for the store.",
+            frozenset({"load_out_of_bounds", "store_out_of_bounds"}),
         ),
     ),
 )
 
-LESSON = Lesson(name=NAME, title="Programs and grids", minutes=35, items=(PROGRAM_IDS, VECTOR_SCALE))
+LESSON = Lesson(
+    name=NAME,
+    title="Programs and grids",
+    minutes=35,
+    items=(PROGRAMS_NEEDED, OWNER_OF_ELEMENT, ROW_SCHEDULE, PROGRAM_IDS, VECTOR_SCALE),
+)

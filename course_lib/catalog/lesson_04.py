@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import torch
+
+from course_lib.catalog.forms import is_list, is_whole, wrong
 from course_lib.catalog.inputs import (
     LENGTHS,
     MATRICES,
@@ -12,18 +15,116 @@ from course_lib.catalog.inputs import (
     two_vectors,
     vector,
 )
-from course_lib.catalog.model import Exercise, Hint, Lesson
+from course_lib.catalog.model import Exercise, Hint, Lesson, Quiz, Tolerance
 
 NAME = "04_loads_stores_masks"
 
-_MASK = Hint(
-    "Some lanes of the last block lie past the end. A mask such as `offsets < n` belongs in every load and every store.",
-    frozenset({"load_out_of_bounds", "store_out_of_bounds", "tail"}),
+ELEMENT_OFFSET = Quiz(
+    name="element_offset",
+    lesson=NAME,
+    question=(
+        "`x` is contiguous with 3 rows and 5 columns, and `t = x.t()`. How many elements behind the first one does `t[3, 2]` "
+        "lie in memory?"
+    ),
+    form="one whole number",
+    accepts=is_whole,
+    expected=lambda: 3 * torch.empty(3, 5).t().stride(0) + 2 * torch.empty(3, 5).t().stride(1),
+    explanation=(
+        "x has the strides (5, 1), so t has (1, 5): 3 · 1 + 2 · 5 = 13. It is the element x[2, 3], in the same place: "
+        "transposing moves no data."
+    ),
+    wrong=(
+        wrong(17, "That is 3 · 5 + 2 · 1, with x's strides. Transposing exchanges them."),
+        wrong(11, "3 · 3 + 2 is the offset in a contiguous 5 × 3 matrix. t is a view: no element was moved."),
+        wrong(52, "Offsets count elements here, not bytes."),
+    ),
+    hints=(
+        Hint("Transposing moves no data. Which element of x is t[3, 2]?"),
+        Hint("x.stride() is (5, 1). What is t.stride()?"),
+        Hint("Row 3 times the row stride plus column 2 times the column stride: 3 · 1 + 2 · 5."),
+    ),
 )
-_STRIDES = Hint(
-    "Element (i, j) lies at `i * x.stride(0) + j * x.stride(1)` from the start: pass both strides to the kernel, and use both.",
-    frozenset({"transposed", "mismatch", "load_out_of_bounds", "shifted", "nan"}),
+
+MASKED_LANES = Quiz(
+    name="masked_lanes",
+    lesson=NAME,
+    question=(
+        "n = 21 elements, blocks of 8. In the last program, which lanes are masked off? Lanes are counted from 0 within the "
+        "block."
+    ),
+    form="a list of lane numbers",
+    accepts=is_list,
+    expected=lambda: [lane for lane in range(8) if 2 * 8 + lane >= 21],
+    explanation=(
+        "The last program is number 2 and stands for the offsets 16 to 23. Lanes 5, 6 and 7 stand for 21, 22 and 23, which "
+        "are not below n."
+    ),
+    wrong=(
+        wrong([21, 22, 23], "Those are the offsets. Which places within the block of 8 are they?"),
+        wrong([0, 1, 2, 3, 4], "Those are the lanes that work: their offsets are below 21."),
+        wrong([6, 7], "Offset 21 is not below 21: its lane is masked too."),
+    ),
+    hints=(
+        Hint("How many programs are there, and at which offset does the last one begin?"),
+        Hint("Its offsets are 16 to 23. Which of them are not below 21?"),
+        Hint("Lane = offset − 16."),
+    ),
 )
+
+WRAPPED_OFFSET = Quiz(
+    name="wrapped_offset",
+    lesson=NAME,
+    question=(
+        "A matrix has rows of 2**30 elements. A kernel computes `row * row_stride` with two int32 numbers, for row 3. Which "
+        "offset comes out?"
+    ),
+    form="one whole number (it may be negative)",
+    accepts=is_whole,
+    expected=lambda: torch.tensor(3, dtype=torch.int32) * torch.tensor(2**30, dtype=torch.int32),
+    explanation=(
+        "3 · 2**30 is 3221225472, past the largest int32, 2**31 − 1. What comes out is 2**32 less: −1073741824. The address "
+        "lies before the start of the matrix, and nobody is told."
+    ),
+    wrong=(
+        wrong(3 * 2**30, "That is the right offset, and it needs 33 bits with a sign. int32 has 32."),
+        wrong(2**31 - 1, "Integers do not stop at the largest value; they wrap around."),
+        wrong(2**30, "Almost: the sign is missing. 3 · 2**30 − 2**32."),
+    ),
+    hints=(
+        Hint("What is the largest int32? Is 3 · 2**30 larger?"),
+        Hint("int32 keeps the lowest 32 bits and reads the top one as a sign: from 2**31 on, numbers come out 2**32 smaller."),
+        Hint("3 · 2**30 − 2**32."),
+    ),
+)
+
+SECTORS_TOUCHED = Quiz(
+    name="sectors_touched",
+    lesson=NAME,
+    question=(
+        "32 lanes load fp32 elements: lane i takes element i · s, and the first one begins a sector of 32 bytes. How many "
+        "sectors do they touch for s = 1, 2, 4, 8 and 16?"
+    ),
+    form="a list of five whole numbers",
+    accepts=lambda value: is_list(value, 5),
+    expected=lambda: [len({lane * s * 4 // 32 for lane in range(32)}) for s in (1, 2, 4, 8, 16)],
+    explanation=(
+        "A sector holds 8 fp32 elements. With s = 1 the 32 lanes fill 4 sectors; each doubling spreads them over twice as "
+        "many, until every lane has a sector of its own. Then 1024 bytes move for 128 that are used."
+    ),
+    wrong=(
+        wrong([1, 2, 4, 8, 16], "Those are lines of 128 bytes. A sector has 32."),
+        wrong([4, 8, 16, 32, 64], "32 lanes can't touch more than 32 sectors: each element lies in one."),
+        wrong([1, 1, 1, 1, 1], "One instruction, but it needs every sector that one of its lanes points into."),
+    ),
+    hints=(
+        Hint("How many fp32 elements does a sector of 32 bytes hold?"),
+        Hint("Which element does lane 31 take, and how far from the first is it in bytes?"),
+        Hint("Count the different values of (lane · s · 4) // 32 for the 32 lanes."),
+    ),
+)
+
+_PROGRAMS = frozenset({"unwritten", "tail", "first_block_only", "race", "periodic"})
+_BOUNDS = frozenset({"load_out_of_bounds", "store_out_of_bounds"})
 
 VECTOR_ADD = Exercise(
     name="vector_add",
@@ -34,13 +135,24 @@ VECTOR_ADD = Exercise(
     make_inputs=two_vectors,
     cases=LENGTHS,
     straddle=straddle_length,
+    tolerance=Tolerance(rtol=1e-6, atol=1e-7),
     hints=(
         Hint(
-            "One program, one block: the offsets are `tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)`.",
-            frozenset({"unwritten", "first_block_only", "race", "shifted"}),
+            "Two tensors in, one out: three pointers, one set of offsets, one mask.",
+            frozenset({"no_kernel", "mismatch", "scaled", "constant", "shifted"}),
         ),
-        _MASK,
-        Hint("Both inputs and the result have the same offsets and the same mask; only the base pointers differ."),
+        Hint("A mask belongs on every load and on the store.", _BOUNDS),
+        Hint(
+            "It takes `triton.cdiv(n, BLOCK_SIZE)` programs, and each one's offsets begin at `pid * BLOCK_SIZE`.", _PROGRAMS
+        ),
+        Hint(
+            "Write the sum to a new tensor and leave `x` and `y` as they are.",
+            frozenset({"input_changed", "torch_compute", "wrong_type"}),
+        ),
+        Hint(
+            "`other=0.0` says what the masked lanes hold. The result may only depend on lanes whose value is said.",
+            frozenset({"undefined_lanes"}),
+        ),
     ),
 )
 
@@ -59,16 +171,24 @@ COPY_ROWS = Exercise(
     torch_may="allocate",
     contiguous=True,
     hints=(
-        Hint("Let one program copy one row: row `i` of `x` begins at `x_ptr + i * x.stride(0)`."),
-        _STRIDES,
         Hint(
-            "The rows have any length: either the block covers a whole row (`triton.next_power_of_2(n_cols)`), or you loop. "
-            "Mask the columns with `cols < n_cols`.",
-            frozenset({"store_out_of_bounds", "unwritten", "tail", "first_block_only", "race"}),
+            "One program a row: the grid is `(n_rows,)`, and a row begins at `x_ptr + row * row_stride`.",
+            frozenset({"no_kernel", "first_block_only", "unwritten"}),
         ),
         Hint(
-            "`torch.empty_like(x)` keeps odd strides. Allocate the result with `torch.empty(x.shape, dtype=x.dtype, device=x.device)`.",
-            frozenset({"wrong_layout"}),
+            "Don't assume that a row's elements are neighbours: column j lies `j * column_stride` elements further. Pass both "
+            "strides, `x.stride(0)` and `x.stride(1)`.",
+            frozenset({"transposed", "mismatch", "shifted", "periodic", "load_out_of_bounds", "constant"}),
+        ),
+        Hint(
+            "The result has strides of its own. `torch.empty_like(x)` keeps x's odd strides; "
+            "`torch.empty(x.shape, dtype=x.dtype, device=x.device)` is contiguous.",
+            frozenset({"wrong_layout", "wrong_shape", "torch_compute"}),
+        ),
+        Hint(
+            "A block that covers a row has `triton.next_power_of_2(n_cols)` lanes. The spare ones need a mask, "
+            "`columns < n_cols`, on the load and on the store: without it a row spills into the next.",
+            frozenset({"store_out_of_bounds", "race", "tail"}),
         ),
     ),
 )
@@ -84,19 +204,20 @@ REVERSE = Exercise(
     straddle=straddle_length,
     torch_may="allocate",
     hints=(
-        Hint("Decide which side runs forwards. If you read at `offsets`, the same element is written at `n - 1 - offsets`."),
         Hint(
-            "For lanes with `offsets >= n`, the address `n - 1 - offsets` is negative: it lies before the tensor. The mask is still "
-            "`offsets < n`, for both the load and the store.",
-            frozenset({"load_out_of_bounds", "store_out_of_bounds", "tail"}),
+            "Element i of the result is element n − 1 − i of x. Turn around either the load's offsets or the store's.",
+            frozenset({"no_kernel", "constant", "torch_compute"}),
         ),
         Hint(
-            "The last element has index `n - 1`, not `n`.",
-            frozenset({"shifted", "mismatch", "load_out_of_bounds", "store_out_of_bounds", "unwritten"}),
+            "If each block comes out reversed but the blocks are in the old order, you turned round within the block: count "
+            "back from n − 1, not from BLOCK_SIZE − 1.",
+            frozenset({"periodic", "shifted", "mismatch", "tail", "first_block_only"}),
         ),
+        Hint("Turned round twice is not turned round: reverse one side only.", frozenset({"reversed"})),
+        Hint("Lanes past the end have n − 1 − i below 0: the mask `offsets < n` must guard the load and the store.", _BOUNDS),
         Hint(
-            "Reversing each block on its own is not enough: block `p` of the result holds block `P - 1 - p` of `x`, shifted by the tail.",
-            frozenset({"mismatch", "periodic", "reversed"}),
+            "It takes `triton.cdiv(n, BLOCK_SIZE)` programs, and each one's offsets begin at `pid * BLOCK_SIZE`.",
+            frozenset({"unwritten", "race"}),
         ),
     ),
 )
@@ -112,16 +233,35 @@ DIAGONAL = Exercise(
     straddle=straddle_diagonal,
     torch_may="allocate",
     hints=(
-        Hint("Element (i, i) lies at `i * x.stride(0) + i * x.stride(1)`: one step along the diagonal is the sum of both strides."),
+        Hint("Element k of the result is x[k, k]. Where does it lie in memory?", frozenset({"no_kernel", "torch_compute"})),
         Hint(
-            "The result has min(M, N) elements, for tall and for wide matrices.",
-            frozenset({"wrong_shape", "load_out_of_bounds", "unwritten"}),
+            "x[k, k] lies at k · row_stride + k · column_stride from the start.",
+            frozenset({"mismatch", "transposed", "shifted", "constant"}),
         ),
-        _STRIDES,
-        _MASK,
+        Hint(
+            "The diagonal has min(M, N) elements: that is the length of the result, and the bound of the mask. x[k, k] lies at "
+            "k · row_stride + k · column_stride from the start.",
+            frozenset({"wrong_shape", "tail", "load_out_of_bounds", "store_out_of_bounds"}),
+        ),
+        Hint(
+            "It can be longer than one block: `pid * BLOCK_SIZE` belongs into the offsets.",
+            frozenset({"first_block_only", "race", "unwritten"}),
+        ),
     ),
 )
 
 LESSON = Lesson(
-    name=NAME, title="Loads, stores and masks", minutes=40, items=(VECTOR_ADD, COPY_ROWS, REVERSE, DIAGONAL)
+    name=NAME,
+    title="Loads, stores and masks",
+    minutes=40,
+    items=(
+        ELEMENT_OFFSET,
+        MASKED_LANES,
+        WRAPPED_OFFSET,
+        SECTORS_TOUCHED,
+        VECTOR_ADD,
+        COPY_ROWS,
+        REVERSE,
+        DIAGONAL,
+    ),
 )
