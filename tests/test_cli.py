@@ -225,3 +225,32 @@ def test_notes_are_plain_lines_on_standard_error(tmp_path: Path) -> None:
     assert done.stdout.startswith("Hint 1")
     assert done.stderr.startswith("note: Progress is kept only until this Python ends")
     assert len(done.stderr.splitlines()) == 1
+
+
+# --- the whole way --------------------------------------------------------------------------------------------------
+
+RIGHT = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def double_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, 2 * tl.load(x_ptr + offsets, mask=mask), mask=mask)
+
+def double(x):
+    out = torch.empty_like(x)
+    double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK_SIZE=64)
+    return out
+"""
+
+
+@pytest.mark.parametrize(("change", "code"), [(("", ""), 0), (("2 *", "3 *"), 1)], ids=["right", "wrong"])
+def test_a_file_is_judged_and_the_attempt_remembered(answer: Path, change: tuple[str, str], code: int) -> None:
+    from course_lib.state import load
+
+    answer.write_text(RIGHT.replace(*change) if change[0] else RIGHT)
+    result = course("check", "double", str(answer), "--json", "--seed", "7")
+    report = json.loads(result.stdout)
+    assert (result.exit_code, report["passed"], report["seed"]) == (code, code == 0, 7)
+    assert (load()["double"].attempts, load()["double"].solved) == (1, code == 0)

@@ -189,7 +189,7 @@ def test_what_counts_as_on_is_what_triton_takes_for_on(value: str) -> None:
 
 
 def test_hidden_gpus_are_not_found() -> None:
-    assert hidden("") and hidden("-1") and hidden(" ") and not hidden("0") and not hidden(None)  # noqa: PT018
+    assert hidden("") and hidden("-1") and hidden(" ") and not hidden("0") and not hidden(None)
     assert find_gpus({"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}) == Gpus()
 
 

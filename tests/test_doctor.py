@@ -176,7 +176,8 @@ def test_facts_of_this_machine_are_true() -> None:
     facts = gather(None, None)
     assert facts.versions["python"] == ".".join(map(str, sys.version_info[:3]))
     torch = pytest.importorskip("torch")
-    assert facts.versions["torch"] == torch.__version__
+    assert facts.versions["torch"] is not None
+    assert torch.__version__.startswith(facts.versions["torch"])  # metadata may leave out "+cu130"
     assert (facts.torch_build.backend == "cuda") == (torch.version.cuda is not None)
     assert (facts.gpu is not None) == torch.cuda.is_available()
     assert facts.temporary_error is None
@@ -239,9 +240,13 @@ def test_the_compiler_is_the_one_that_triton_would_call(monkeypatch: pytest.Monk
 # --- trials ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_kernel_can_be_interpreted_and_compiled_here() -> None:
+def test_a_kernel_can_be_interpreted_and_compiled_here_unless_numpy_is_too_new() -> None:
     pytest.importorskip("triton")
-    assert trial.make_trials([RUN, COMPILE]) == {RUN: None, COMPILE: None}
+    made = trial.make_trials([RUN, COMPILE])
+    codes = [problem.code for problem in problems(replace(gather(None, None), trials=made))]
+    assert (made[RUN] is not None) == ("numpy_breaks_triton" in codes)
+    assert made[COMPILE] is None
+    assert not any(code.startswith("trial_") for code in codes)
 
 
 def test_a_trial_that_fails_gives_its_last_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
