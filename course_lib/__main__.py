@@ -73,9 +73,7 @@ def print_diagnosis(console: Console, facts: Facts) -> None:
     console.print(table)
     found = problems(facts)
     for problem in found:
-        line = Text(f"{problem.code} ({problem.severity}): ", style=COLOURS[problem.severity]).append(
-            problem.what, "default"
-        )
+        line = Text(f"{problem.code} ({problem.severity}): ", style=COLOURS[problem.severity]).append(problem.what, "default")
         console.print(line)
         console.print(Text(f"    {problem.label}: ", style="bold").append(problem.cure, "not bold"), soft_wrap=True)
     if not found:

@@ -71,17 +71,13 @@ class Device:
     def _repr_html_(self) -> str:
         from html import escape
 
-        items = "".join(
-            f"<li>{escape(p.what)}<br><b>{escape(p.label)}:</b> {escape(p.cure)}</li>" for p in self.problems
-        )
+        items = "".join(f"<li>{escape(p.what)}<br><b>{escape(p.label)}:</b> {escape(p.cure)}</li>" for p in self.problems)
         problems = f"<ul>{items}</ul>" if items else ""
         return f"<div><b>{escape(self._headline())}</b><br><small>{escape(self._versions())}</small>{problems}</div>"
 
     def _headline(self) -> str:
         if self.mode == "gpu":
-            return (
-                f"GPU: {self.name}" + (f" ({self.arch})" if self.arch else "") + ". Kernels are compiled and run on it."
-            )
+            return f"GPU: {self.name}" + (f" ({self.arch})" if self.arch else "") + ". Kernels are compiled and run on it."
         return f"No GPU in use: kernels run in Triton's interpreter, on the {self.name}."
 
     def _versions(self) -> str:

@@ -142,9 +142,7 @@ VECTOR_ADD = Exercise(
             frozenset({"no_kernel", "mismatch", "scaled", "constant", "shifted"}),
         ),
         Hint("A mask belongs on every load and on the store.", _BOUNDS),
-        Hint(
-            "It takes `triton.cdiv(n, BLOCK_SIZE)` programs, and each one's offsets begin at `pid * BLOCK_SIZE`.", _PROGRAMS
-        ),
+        Hint("It takes `triton.cdiv(n, BLOCK_SIZE)` programs, and each one's offsets begin at `pid * BLOCK_SIZE`.", _PROGRAMS),
         Hint(
             "Write the sum to a new tensor and leave `x` and `y` as they are.",
             frozenset({"input_changed", "torch_compute", "wrong_type"}),
@@ -226,7 +224,7 @@ DIAGONAL = Exercise(
     name="diagonal",
     lesson=NAME,
     signature="diagonal(x)",
-    statement="Return the main diagonal of the 2-D fp32 tensor `x` (any shape, any strides) as a 1-D tensor of min(M, N) elements.",
+    statement="Return the main diagonal of the 2-D fp32 tensor `x` (any shape, any strides): a 1-D tensor of min(M, N) elements.",
     reference=lambda x: x.diagonal().clone(),
     make_inputs=matrix,
     cases=MATRICES,

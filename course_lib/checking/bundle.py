@@ -225,7 +225,10 @@ def _source_of(function: FunctionType) -> tuple[list[str], int]:
         return inspect.getsourcelines(function)
     except (OSError, TypeError) as error:
         if "timed" in filename or "magic" in filename:
-            cure = "It was defined in a cell with a magic such as %%time, which hides its source: remove the magic and run the cell again."
+            cure = (
+                "It was defined in a cell with a magic such as %%time, which hides its source: remove the magic and run the "
+                "cell again."
+            )
         elif filename.startswith("<"):
             cure = "It was made by exec or typed at a plain Python prompt: define it in a notebook cell or in a file."
         else:

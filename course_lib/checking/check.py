@@ -42,27 +42,26 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
     began = time.perf_counter()
     exercise = catalog.exercise(name)
     seed = random.SystemRandom().randrange(10**6) if seed is None else int(seed)
-    findings: list[Finding] = []
     try:
         work = Work(exercise, make_bundle(), seed)
     except CannotBundle as problem:
-        findings, work, ran = [Finding("cannot_bundle", str(problem))], None, ["bundle"]
-    else:
-        ran = []
-        for stage_name, stage in STAGES:
-            ran.append(stage_name)
-            if findings := stage(work):
-                break
+        return Report(name, False, (Finding("cannot_bundle", str(problem)),), stages=("bundle",))
+    findings: list[Finding] = []
+    ran: list[str] = []
+    for stage_name, stage in STAGES:
+        ran.append(stage_name)
+        if findings := stage(work):
+            break
     report = Report(
         name=name,
         passed=not findings,
         findings=tuple(findings),
         seed=seed,
-        cases=len(work.cases) if work else 0,
+        cases=len(work.cases),
         stages=tuple(ran),
-        skipped=tuple(work.skipped) if work else (),
+        skipped=tuple(work.skipped),
         hint=choose_hint(exercise.hints, findings),
-        printed=work.printed if work else "",
+        printed=work.printed,
         seconds=time.perf_counter() - began,
     )
     if report.done:

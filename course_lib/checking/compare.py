@@ -132,7 +132,7 @@ def _tail(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
     if start is not None:
         return f"the last {got.size - start} of {got.size} elements are wrong; all before them are right"
     if wrong.ndim == 2:
-        columns = wrong.any(axis=0)
+        columns = np.asarray(wrong.any(axis=0))
         start = _suffix(columns)
         if start is not None and wrong[:, columns].all():
             return f"in every row the columns from {start} on are wrong; all before them are right"

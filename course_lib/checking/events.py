@@ -107,7 +107,7 @@ class Trace:
         return self.launches[event.launch].views[event.view]
 
     def reads(self, tensor: torch.Tensor | str) -> list[Event]:
-        """The loads (and atomics, which also read) from a tensor: one of the arguments, the result, or a kernel argument's name."""
+        """The loads and atomics from a tensor: one of the arguments, the result, or the name of a kernel's argument."""
         return [e for e in self._of(tensor) if e.kind != "store"]
 
     def writes(self, tensor: torch.Tensor | str) -> list[Event]:

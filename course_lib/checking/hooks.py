@@ -182,7 +182,8 @@ def _patch_launch() -> None:
     @functools.wraps(original)
     def launched(self: Any, *args: Any, **kwargs: Any) -> None:
         if _hooks.observer is None:
-            return original(self, *args, **kwargs)
+            original(self, *args, **kwargs)
+            return
         bound = _bind(self.fn, args, kwargs)
         launch = LaunchState(self.fn.__name__, (0, 0, 0), _plain_arguments(bound))
         self.grid = _checked_grid(self.grid, launch)
@@ -247,7 +248,7 @@ def _checked_grid(grid: Any, launch: LaunchState) -> Any:
         for axis, (size, limit) in enumerate(zip(sizes, GRID_LIMITS, strict=False)):
             if size > limit:
                 raise ValueError(f"the grid asks for {size} programs along axis {axis}; a GPU takes at most {limit} there")
-        launch.grid = (*sizes, *(1,) * (3 - len(sizes)))  # type: ignore[assignment]
+        launch.grid = (*sizes, *(1,) * (3 - len(sizes)))
         assert _hooks.observer is not None
         _hooks.observer.launch_begins(launch)
         return sizes

@@ -152,9 +152,7 @@ def _failure(folder: Path, status: int, killed: bool) -> Failure:
         error = json.loads(written)
         frames = tuple((int(number), str(name)) for number, name in error["frames"])
         place = tuple(error["program"])
-        return Failure(
-            error["kind"], error["type"], error["message"], frames, error["case"], place if place[0] >= 0 else None
-        )
+        return Failure(error["kind"], error["type"], error["message"], frames, error["case"], place if place[0] >= 0 else None)
     if killed:
         return Failure("timeout", "wall", "", ((line, ""),) if line > 0 else (), case, program)
     if os.WIFSIGNALED(status):

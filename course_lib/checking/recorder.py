@@ -81,9 +81,7 @@ class Recorder:
         self.where.launch = len(self.launches)
         self.where.line = -1
         views = [self.view(name, tensor) for name, tensor in launch.tensors]
-        self.launches.append(
-            {"kernel": launch.kernel, "grid": launch.grid, "views": views, "arguments": launch.arguments}
-        )
+        self.launches.append({"kernel": launch.kernel, "grid": launch.grid, "views": views, "arguments": launch.arguments})
 
     def launch_ends(self, launch: LaunchState) -> None:
         self.where.program, self.where.line = (-1, -1, -1), -1

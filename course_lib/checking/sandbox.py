@@ -65,9 +65,7 @@ def warm() -> None:
     _ZYGOTE.start()
 
 
-def _write_request(
-    folder: Path, bundle: Bundle, cases: list[tuple[Any, ...]], poisons: bool, limits: Limits
-) -> None:
+def _write_request(folder: Path, bundle: Bundle, cases: list[tuple[Any, ...]], poisons: bool, limits: Limits) -> None:
     parcels = [wire.pack(arguments, f"case{number}_") for number, arguments in enumerate(cases)]
     arrays = {name: array for parcel in parcels for name, array in parcel.arrays.items()}
     request = {

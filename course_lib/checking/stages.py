@@ -206,9 +206,7 @@ def _returned(work: Work, case: CaseRun, call: Call) -> Finding | None:
     if call.result is None or call.result_view is None:
         return Finding("wrong_type", f"the answer returned {call.returned}; a torch tensor was expected")
     if call.result.shape != want.shape:
-        return Finding(
-            "wrong_shape", f"the result has shape {tuple(call.result.shape)}; expected was {tuple(want.shape)}"
-        )
+        return Finding("wrong_shape", f"the result has shape {tuple(call.result.shape)}; expected was {tuple(want.shape)}")
     if call.result.dtype != want.dtype:
         return Finding("wrong_dtype", f"the result is of {call.result.dtype}; expected was {want.dtype}")
     if work.exercise.contiguous and not _is_contiguous(call.result_view.shape, call.result_view.stride):

@@ -126,9 +126,9 @@ def describe(error: BaseException, where: Whereabouts) -> dict[str, Any]:
         current = current.__cause__ if type(current).__name__ == "InterpreterError" else None
     for link in chain:
         for frame in traceback.extract_tb(link.__traceback__):
-            if os.path.basename(frame.filename) == ANSWER_FILE and frame.lineno is not None:
-                if (frame.lineno, frame.name) not in frames:
-                    frames.append((frame.lineno, frame.name))
+            place = (frame.lineno or 0, frame.name)
+            if os.path.basename(frame.filename) == ANSWER_FILE and place not in frames:
+                frames.append(place)
     cause = chain[-1]
     line = cause.lineno if isinstance(cause, SyntaxError) else None
     return {
@@ -172,14 +172,14 @@ def _set_limits(limits: dict[str, Any], where: Whereabouts) -> None:
     """Time by alarms that say where the answer was; memory, file size and core dumps by the kernel."""
 
     def alarm(number: int, frame: FrameType | None) -> None:
-        frames = []
+        frames: list[tuple[int, str]] = []
         while frame is not None:
             if os.path.basename(frame.f_code.co_filename) == ANSWER_FILE:
                 frames.insert(0, (frame.f_lineno, frame.f_code.co_name))
             frame = frame.f_back
         spent = "cpu" if number == signal.SIGPROF else "wall"
-        error = {"kind": "timeout", "type": spent, "message": "", "frames": frames[-20:]}
-        error |= {"case": where.case, "program": list(where.program)}
+        place = {"frames": frames[-20:], "case": where.case, "program": list(where.program)}
+        error = {"kind": "timeout", "type": spent, "message": "", **place}
         Path("error.json").write_text(json.dumps(error))
         os._exit(1)
 

@@ -7,6 +7,7 @@ with the worker's wait status. When standard input closes, the worker is killed 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import json
@@ -99,10 +100,8 @@ def _wait(child: int, seconds: float) -> dict[str, object]:
 
 
 def _kill_group(child: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def _die_with(parent: int) -> None:

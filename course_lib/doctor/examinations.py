@@ -55,9 +55,7 @@ def _windows(facts: Facts) -> Problem | None:
     if facts.system != "Windows":
         return None
     if facts.versions.get("triton"):
-        what = (
-            "Checks start a new Python each time on Windows, which takes seconds, and the course is not tested there."
-        )
+        what = "Checks start a new Python each time on Windows, which takes seconds, and the course is not tested there."
         return Problem("windows", what, "for the tested way, `wsl --install`, then follow the README in Ubuntu", "note")
     what = "This is Windows, and there is no official Triton package for Windows."
     cure = "`wsl --install`, then follow the README in Ubuntu; or, outside WSL, pip install triton-windows"
@@ -89,9 +87,7 @@ def _numpy(facts: Facts) -> Problem | None:
         f"Triton 3.6's interpreter fails with NumPy {facts.versions['numpy']}: a loop with a runtime bound raises "
         '"only 0-dimensional arrays can be converted to Python scalars".'
     )
-    return Problem(
-        "numpy_breaks_triton", what, "pip install 'numpy<2.4', then restart the kernel", "stops", frozenset({RUN})
-    )
+    return Problem("numpy_breaks_triton", what, "pip install 'numpy<2.4', then restart the kernel", "stops", frozenset({RUN}))
 
 
 def _jupyterlab(facts: Facts) -> Problem | None:
@@ -125,9 +121,7 @@ def _interpret_setting(facts: Facts) -> Problem | None:
     if not asked:
         return None
     said = f"TRITON_INTERPRET is set to {facts.asked!r}"
-    remove = (
-        "remove it where it is set (in a shell: unset TRITON_INTERPRET), then start again; the course sets it as needed"
-    )
+    remove = "remove it where it is set (in a shell: unset TRITON_INTERPRET), then start again; the course sets it as needed"
     if switched_on(facts.asked):
         if not facts.gpu:
             return None
@@ -154,9 +148,7 @@ def _torch_cannot_use_gpu(facts: Facts) -> Problem | None:
             f"The GPU ({there.name}) is not used: its driver ({facts.gpus.driver}) serves CUDA "
             f"{facts.gpus.driver_cuda}, and torch {torch} needs CUDA {build.version}."
         )
-        return Problem(
-            "driver_too_old", what, "update the NVIDIA driver, or install a torch for an older CUDA", "limits"
-        )
+        return Problem("driver_too_old", what, "update the NVIDIA driver, or install a torch for an older CUDA", "limits")
     kind = {"cuda": "a CUDA build", "hip": "a ROCm build", None: "a CPU build"}[build.backend]
     what = f"There is a GPU ({there.name}), but torch {torch} is {kind} and cannot use it."
     cure = "choose the build for this GPU at https://pytorch.org/get-started/locally, in an environment of its own"

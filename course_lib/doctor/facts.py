@@ -74,9 +74,7 @@ class Facts:
         return usable_gpu(self.gpus, self.torch_build)
 
 
-def gather(
-    asked: str | None, triton_before: TritonMode | None, trials: Mapping[str, str | None] | None = None
-) -> Facts:
+def gather(asked: str | None, triton_before: TritonMode | None, trials: Mapping[str, str | None] | None = None) -> Facts:
     """Look at this machine. Costs some ten milliseconds; `asked` and `triton_before` come from `device.prepare()`."""
     cache = triton_cache(os.environ)
     temporary = Path(_temporary_folder())

@@ -13,7 +13,7 @@ import torch
 from matplotlib.colors import ListedColormap
 
 from course_lib.checking.events import Event, Launch, Trace, View
-from course_lib.figures.canvas import ALARM, FAINT, PROGRAM_COLOURS, Canvas, Picture, programs_colour
+from course_lib.figures.canvas import ALARM, FAINT, PROGRAM_COLOURS, SHARED, Canvas, Picture, programs_colour
 
 Program = tuple[int, int, int]
 
@@ -77,12 +77,12 @@ def draw_accesses(trace: Trace, tensor: torch.Tensor | str | None = None) -> Pic
     columns = min(_LINE, max(panel.shape[1] for panel in panels))
     if any(_as_image(panel) for panel in panels):
         columns = _LINE
-    canvas = Canvas(_LEFT + columns, sum(_height(panel, several) for panel in panels) + 1.2)
+    canvas = Canvas(_LEFT + columns, sum(_height(panel, several) for panel in panels) + 0.5)
     y = 0.0
     for panel in panels:
         _draw(canvas, panel, y, several)
         y += _height(panel, several)
-    _legend(canvas, panels, y + 0.4)
+    _legend(canvas, panels, y + 0.2)
     return canvas.finish("; ".join(f"{panel.launch.kernel}, {panel.title}" for panel in panels))
 
 
@@ -152,7 +152,7 @@ def _draw_cells(canvas: Canvas, panel: _Panel, y: float) -> None:
         elif len(programs) == 1:
             canvas.cell(*place, _name(panel.launch, *programs), fill=_colour(panel.launch, *programs))
         elif panel.verb == "written":
-            canvas.cell(*place, f"{len(programs)}×", edge=ALARM, line=1.6, hatch="..", bold=True)
+            canvas.cell(*place, f"{len(programs)}×", fill=SHARED, edge=ALARM, line=1.6, bold=True)
         else:
             canvas.cell(*place, f"{len(programs)}×", fill="#dddddd")
 
@@ -196,7 +196,7 @@ def _draw_outside(canvas: Canvas, panel: _Panel, y: float) -> None:
 
 def _legend(canvas: Canvas, panels: list[_Panel], y: float) -> None:
     numbered = any(not _as_image(panel) for panel in panels)
-    words = ["the number is the program's id" if numbered else "one colour a program; colours repeat"]
+    words = ["the number in a cell: the program's id" if numbered else "one colour a program; colours repeat"]
     if any(offset not in panel.inside for panel in panels for offset in panel.offsets):
         words.append("dashed: not touched")
     if any(len(programs) > 1 for panel in panels for programs in (*panel.inside.values(), *panel.outside.values())):

@@ -25,7 +25,7 @@ def draw_blocks(n: int, block_size: int, n_programs: int | None = None) -> Pictu
     per_line = block_size * max(1, _LINE // block_size) if block_size <= _LINE else _LINE
     lines = -(-total // per_line)
     missing, spare = max(0, n - covered), max(0, covered - n)
-    canvas = Canvas(min(per_line, max(total, 1)), 1.2 + lines * 2.1)
+    canvas = Canvas(min(per_line, max(total, 1)), 0.8 + lines * 2.1)
     words = f"{counted(n, 'element')}, blocks of {block_size}: {counted(launched, 'program')}"
     if spare:
         words += f", {counted(spare, 'lane')} past the end (hatched)"
@@ -78,9 +78,7 @@ def draw_grid(n_rows: int, n_cols: int, block_rows: int, block_cols: int) -> Pic
         for second in range(grid[1]):
             x, y = left + second * block_cols, top + first * block_rows
             canvas.frame(x, y, block_cols, block_rows, line=1.6)
-            right, bottom = (
-                min(size, end) for size, end in ((block_cols, left + n_cols - x), (block_rows, top + n_rows - y))
-            )
+            right, bottom = (min(size, end) for size, end in ((block_cols, left + n_cols - x), (block_rows, top + n_rows - y)))
             colour = programs_colour(first * grid[1] + second)
             middle = (x + right / 2, y + bottom / 2)
             canvas.text(*middle, f"{first}, {second}", align="center", size=8.5, bold=True, backed=colour)
@@ -113,9 +111,7 @@ def draw_mask(n: int, block_size: int, program: int) -> Picture:
         canvas.cell(left + lane, 2.6, str(offset), fill=fill, dashed=not works)
         hatch = None if works else "////"
         canvas.cell(left + lane, 3.8, "on" if works else "off", fill=fill, dashed=not works, hatch=hatch)
-    return canvas.finish(
-        f"program {program} of blocks of {block_size} over {n} elements: lanes {off or 'none'} are masked off"
-    )
+    return canvas.finish(f"program {program} of blocks of {block_size} over {n} elements: lanes {off or 'none'} are masked off")
 
 
 def draw_row_schedule(n_rows: int, n_programs: int) -> Picture:
@@ -131,9 +127,7 @@ def draw_row_schedule(n_rows: int, n_programs: int) -> Picture:
     left = 3.2
     wide, name = (2.0, "row ") if turns <= 10 else (1.0, "")
     canvas = Canvas(max(n_rows, left + turns * wide), 4.6 + n_programs * 1.15)
-    words = (
-        f"{counted(n_rows, 'row')}, {counted(n_programs, 'program')}: a program's next row is {n_programs} further on"
-    )
+    words = f"{counted(n_rows, 'row')}, {counted(n_programs, 'program')}: a program's next row is {n_programs} further on"
     canvas.text(0, 0.2, words, bold=True)
     canvas.text(0, 1.2, "the rows, numbered by the program that takes them", size=9)
     for row in range(n_rows):

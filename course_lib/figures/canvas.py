@@ -23,6 +23,7 @@ PAPER = "#ffffff"
 IDLE = "#ececec"
 HATCH = "#b4b4b4"
 ALARM = "#d55e00"
+SHARED = "#f9dccb"
 PROGRAM_COLOURS = ("#56b4e9", "#f2b134", "#7fcdb0", "#e3a6c8", "#f5ec84", "#9fb6e0", "#d9c3a5", "#c6c6c6")
 """Okabe and Ito's palette, lightened so that black numbers stand out; its vermilion is kept for what is wrong.
 Source: https://jfly.uni-koeln.de/color/. Every cell carries its number as well, so no meaning rests on colour alone."""
@@ -30,7 +31,7 @@ Source: https://jfly.uni-koeln.de/color/. Every cell carries its number as well,
 COLOURS = 64
 """A stored picture needs no more: few flat colours and their blends with ink. It makes files a quarter the size."""
 
-DPI = 160
+DPI = 192
 SHOWN_DPI = 96
 UNIT = 0.36
 WIDEST = 9.0
@@ -182,14 +183,10 @@ class Canvas:
             zorder=4,
         )
 
-    def arrow(
-        self, start: tuple[float, float], end: tuple[float, float], *, ink: str = FAINT, line: float = 1.0
-    ) -> None:
+    def arrow(self, start: tuple[float, float], end: tuple[float, float], *, ink: str = FAINT, line: float = 1.0) -> None:
         """A straight arrow from `start` to `end`."""
         self.axes.add_patch(
-            FancyArrowPatch(
-                start, end, arrowstyle="-|>", mutation_scale=9, color=ink, linewidth=line, shrinkA=0, shrinkB=0
-            )
+            FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=9, color=ink, linewidth=line, shrinkA=0, shrinkB=0)
         )
 
     def line(self, xs: Iterable[float], ys: Iterable[float], *, ink: str = FAINT, line: float = 1.0) -> None:

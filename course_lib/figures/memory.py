@@ -155,7 +155,7 @@ def draw_wrap(row: int, row_stride: int) -> Picture:
     """
     true, wrapped = row * row_stride, wrap_int32(row * row_stride)
     low, high = -(2**31), max(2**32, true + 2**29)
-    canvas = Canvas(24, 7.6)
+    canvas = Canvas(24, 6.6)
 
     def at(value: int) -> float:
         return 0.5 + (value - low) / (high - low) * 23
