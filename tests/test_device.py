@@ -78,9 +78,7 @@ def test_triton_imported_first_leaves_the_environment_alone() -> None:
 
 
 def test_triton_imported_first_but_interpreting_is_no_problem() -> None:
-    code = (
-        "import triton, course_lib; print([p.code for p in course_lib.device().problems if p.code == 'triton_first'])"
-    )
+    code = "import triton, course_lib; print([p.code for p in course_lib.device().problems if p.code == 'triton_first'])"
     assert python(code, TRITON_INTERPRET="1") == "[]\n"
 
 
@@ -107,7 +105,7 @@ def test_a_wrong_name_lists_what_there_is() -> None:
 FAKE_HOOKS = """
 import sys, types
 hooks = types.ModuleType("course_lib.checking.hooks")
-hooks.install_guard = lambda: print("installed, Triton complete:", hasattr(sys.modules["triton"], "jit"))
+hooks.install_guard = lambda: print("installed, Triton complete:", hasattr(sys.modules["triton"], "language"))
 sys.modules["course_lib.checking.hooks"] = hooks
 """
 

@@ -170,6 +170,8 @@ def test_memory_reaches_the_file_once_it_can_be_written(file: Path) -> None:
     file.parent.unlink()
     record("reverse", True)
     assert json.loads(file.read_text())["exercises"].keys() == {"double", "reverse"}
+    file.unlink()
+    assert load() == {}  # what the file has taken over is not kept twice
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read and write everything")
