@@ -46,7 +46,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run stopped. `kind` is one of not_done, crash, exit, timeout, memory_limit, too_much_traffic, killed."""
+    """Why a run stopped. `kind` is one of not_done, crash, exit, timeout, memory_limit, too_much_traffic, killed.
+
+    `exact` is False when the frame is only that of the last access to memory before the end.
+    """
 
     kind: str
     type: str
@@ -54,6 +57,7 @@ class Failure:
     frames: tuple[tuple[int, str], ...]
     case: int
     program: tuple[int, int, int] | None
+    exact: bool = True
 
 
 @dataclass(frozen=True)
@@ -153,14 +157,14 @@ def _failure(folder: Path, status: int, killed: bool) -> Failure:
         frames = tuple((int(number), str(name)) for number, name in error["frames"])
         place = tuple(error["program"])
         return Failure(error["kind"], error["type"], error["message"], frames, error["case"], place if place[0] >= 0 else None)
+    last = ((line, ""),) if line > 0 else ()
     if killed:
-        return Failure("timeout", "wall", "", ((line, ""),) if line > 0 else (), case, program)
+        return Failure("timeout", "wall", "", last, case, program, exact=False)
     if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        frames = tuple(_fault_frames(folder)) or (((line, ""),) if line > 0 else ())
-        kind = "memory_limit" if number == signal.SIGKILL else "killed"
-        return Failure(kind, signal.Signals(number).name, "", frames, case, program)
-    return Failure("exit", "exit", str(os.WEXITSTATUS(status)), ((line, ""),) if line > 0 else (), case, program)
+        frames = tuple(_fault_frames(folder))
+        name = signal.Signals(os.WTERMSIG(status)).name
+        return Failure("killed", name, "", frames or last, case, program, exact=bool(frames))
+    return Failure("exit", "exit", str(os.WEXITSTATUS(status)), last, case, program, exact=False)
 
 
 def _unfinished(folder: Path, calls: tuple[Call, ...]) -> Failure | None:
@@ -169,7 +173,7 @@ def _unfinished(folder: Path, calls: tuple[Call, ...]) -> Failure | None:
     if len({call.case for call in calls}) == expected:
         return None
     case, program, line = _whereabouts(folder)
-    return Failure("exit", "exit", "0", ((line, ""),) if line > 0 else (), case, program)
+    return Failure("exit", "exit", "0", ((line, ""),) if line > 0 else (), case, program, exact=False)
 
 
 def _whereabouts(folder: Path) -> tuple[int, tuple[int, int, int] | None, int]:

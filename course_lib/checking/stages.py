@@ -122,6 +122,8 @@ def failure_finding(failure: Failure, bundle: Bundle, case: str | None) -> Findi
     line, kernel = failure.frames[-1] if failure.frames else (None, None)
     source = bundle.line(line) if line else None
     kind, message, details = _failure_text(failure)
+    if source and not failure.exact:
+        details.insert(0, "The line is that of its last access to memory.")
     return Finding(
         kind,
         message,
@@ -153,7 +155,8 @@ def _failure_text(failure: Failure) -> tuple[str, str, list[str]]:
     if failure.kind == "killed":
         return "killed", f"the process of the answer died by the signal {failure.type}", [_SIGNALS.get(failure.type, "")]
     if failure.kind == "exit":
-        return "killed", f"the answer ended its own process (exit code {failure.message}) instead of returning", []
+        code = failure.message
+        return "killed", f"the answer ended its own process (exit code {code}) instead of returning", []
     text = failure.message.splitlines() or [""]
     return "crash", f"{failure.type}: {text[0]}", text[1:6]
 
@@ -161,6 +164,7 @@ def _failure_text(failure: Failure) -> tuple[str, str, list[str]]:
 _SIGNALS = {
     "SIGSEGV": "A segmentation fault: memory was touched that does not belong to the process.",
     "SIGABRT": "A library gave up: often an assertion in compiled code.",
+    "SIGKILL": "It was ended by force: by the answer itself, or by a machine that ran out of memory.",
     "SIGFPE": "An arithmetic fault, such as an integer division by zero.",
 }
 

@@ -1,0 +1,225 @@
+"""Answers as learners write them: in the cells of a notebook, whose kernel must live on whatever they do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import nbclient
+import nbformat
+import pytest
+
+IMPORTS = """
+import course_lib, json
+import torch, triton, triton.language as tl
+from course_lib import check, trace
+
+def say(report):
+    finding = report.findings[0] if report.findings else None
+    source = finding and finding.source
+    print(json.dumps({"passed": report.passed, "kind": finding and finding.kind, "text": repr(report),
+                      "origin": source and source.origin, "line": source and source.text,
+                      "program": finding and finding.program, "count": finding and finding.count,
+                      "seconds": report.seconds}))
+"""
+
+ADD = """
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    y = tl.load(y_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, x + y, mask=mask)
+
+def vector_add(x, y):
+    out = torch.empty_like(x)
+    add_kernel[(triton.cdiv(x.numel(), 64),)](x, y, out, x.numel(), BLOCK=64)
+    return out
+"""
+
+CHECK = "say(check('vector_add', vector_add, seed=0))"
+
+
+@dataclass
+class Notebook:
+    """A live notebook kernel; `run` executes one cell and returns what it printed last, as JSON."""
+
+    client: nbclient.NotebookClient
+    cells: int = 0
+
+    def run(self, source: str) -> Any:
+        cell = nbformat.v4.new_code_cell(source)
+        self.client.nb.cells.append(cell)
+        done = self.client.execute_cell(cell, self.cells)
+        self.cells += 1
+        text = "".join(o.get("text", "") for o in done.outputs if o.output_type == "stream" and o.name == "stdout")
+        return json.loads(text.strip().splitlines()[-1]) if text.strip().startswith(("{", "[")) else text
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
+    client = nbclient.NotebookClient(
+        nbformat.v4.new_notebook(), timeout=90, resources={"metadata": {"path": str(tmp_path_factory.mktemp("notebook"))}}
+    )
+    with client.setup_kernel():
+        live = Notebook(client)
+        live.run(IMPORTS)
+        yield live
+
+
+def test_redefining_only_the_kernel_changes_the_verdict(notebook: Notebook) -> None:
+    assert notebook.run(ADD + CHECK)["passed"]
+    kernel = ADD.split("def vector_add")[0].replace("x + y", "x - y")
+    assert notebook.run(kernel + CHECK)["kind"] == "mismatch"
+    assert notebook.run(ADD + CHECK)["passed"]
+
+
+def test_a_report_names_the_cell_and_the_line(notebook: Notebook) -> None:
+    told = notebook.run(ADD.replace("tl.load(y_ptr + offsets, mask=mask)", "tl.load(y_ptr + offsets)") + CHECK)
+    assert told["kind"] == "load_out_of_bounds"
+    assert told["line"] == "y = tl.load(y_ptr + offsets)"
+    assert told["origin"].startswith("cell In[")
+
+
+def test_helpers_constants_and_imports_come_along(notebook: Notebook) -> None:
+    notebook.run(
+        "from math import ceil\nfrom functools import partial\nSIZE = 128\nBLOCK = tl.constexpr(128)\nKIND = torch.float32"
+    )
+    notebook.run(
+        "@triton.jit\ndef place(BLOCK_SIZE: tl.constexpr):\n    return tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)"
+    )
+    told = notebook.run(
+        """
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n):
+    offsets = place(BLOCK)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask, other=0.0) + tl.load(y_ptr + offsets, mask, other=0.0), mask)
+
+def vector_add(x, y):
+    out = torch.empty(x.shape, dtype=KIND)
+    add_kernel[(ceil(x.numel() / SIZE),)](x, y, out, x.numel())
+    return out
+"""
+        + CHECK
+    )
+    assert told["passed"], told["text"]
+
+
+def test_a_closure_and_an_alias_come_along(notebook: Notebook) -> None:
+    notebook.run(ADD)
+    told = notebook.run(
+        """
+renamed_kernel = add_kernel
+def make(block):
+    def launch(x, y):
+        out = torch.empty_like(x)
+        renamed_kernel[(triton.cdiv(x.numel(), block),)](x, y, out, x.numel(), BLOCK=block)
+        return out
+    return launch
+say(check('vector_add', make(32), seed=0))
+"""
+    )
+    assert told["passed"], told["text"]
+
+
+CANNOT = {
+    "a lambda": ("say(check('vector_add', lambda x, y: x + y))", "def"),
+    "a function made by exec": ("exec('def made(x, y): return x + y')\nsay(check('vector_add', made))", "exec"),
+    "a global tensor": ("W = torch.ones(3)\ndef vector_add(x, y): return x + W\nsay(check('vector_add', vector_add))", "`W`"),
+    "a global lambda": ("g = lambda n: n\ndef vector_add(x, y): return g(x)\nsay(check('vector_add', vector_add))", "lambda"),
+    "a kernel": (ADD + "say(check('vector_add', add_kernel))", "launches it"),
+    "a result": (ADD + "say(check('vector_add', vector_add(torch.ones(3), torch.ones(3))))", "without calling"),
+    "None": ("say(check('vector_add', None))", "function itself"),
+    "an open file": ("f = open('/dev/null')\ndef vector_add(x, y): return f\nsay(check('vector_add', vector_add))", "`f`"),
+}
+
+
+@pytest.mark.parametrize("what", CANNOT)
+def test_what_cannot_be_bundled_is_named_with_what_to_do(notebook: Notebook, what: str) -> None:
+    source, word = CANNOT[what]
+    told = notebook.run(source)
+    assert told["kind"] == "cannot_bundle"
+    assert word in told["text"]
+
+
+def test_a_kernel_under_a_timing_magic_is_named_with_what_to_do(notebook: Notebook) -> None:
+    notebook.run("%%time\n" + ADD)
+    told = notebook.run(CHECK)
+    assert told["kind"] == "cannot_bundle"
+    assert "%%time" in told["text"]
+
+
+STORE = "    tl.store("
+DEADLY = {
+    "an endless loop": ("while True:\n        mask = offsets < n", "timeout", "mask = offsets < n"),
+    "memory without end": (
+        "hoard = []\n    while True:\n        hoard.append(bytearray(10_000_000))",
+        "memory_limit",
+        "hoard.append(bytearray(10_000_000))",
+    ),
+    "a segmentation fault": ("import ctypes\n    ctypes.string_at(0)", "killed", "ctypes.string_at(0)"),
+    "a kill": (
+        "import os, signal\n    os.kill(os.getpid(), signal.SIGKILL)",
+        "killed",
+        "y = tl.load(y_ptr + offsets, mask=mask)",
+    ),
+    "an exit": ("import os\n    os._exit(0)", "killed", "y = tl.load(y_ptr + offsets, mask=mask)"),
+}
+
+
+@pytest.mark.parametrize("what", DEADLY)
+def test_the_notebook_lives_on_after(notebook: Notebook, what: str) -> None:
+    code, kind, line = DEADLY[what]
+    told = notebook.run(ADD.replace(STORE, f"    {code}\n{STORE}", 1) + CHECK)
+    assert told["kind"] == kind
+    assert told["program"] == [0, 0, 0]
+    assert told["text"].startswith("vector_add: not right yet") and "program (0, 0, 0)" in told["text"]
+    assert told["line"] in (line, "while True:")
+    assert told["seconds"] < 15
+    assert notebook.run(ADD + CHECK)["passed"]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "count"),
+    [
+        (ADD.replace("tl.load(x_ptr + offsets, mask=mask)", "tl.load(x_ptr + offsets)"), "load_out_of_bounds", 63),
+        (ADD.replace("x + y, mask=mask", "x + y"), "store_out_of_bounds", 63),
+    ],
+)
+def test_a_missing_mask_is_counted_and_placed(notebook: Notebook, code: str, kind: str, count: int) -> None:
+    told = notebook.run(code + CHECK)
+    assert (told["kind"], told["count"], told["program"]) == (kind, count, [0, 0, 0])
+    assert f"{count} elements past the end" in told["text"]
+
+
+def test_calling_a_stray_kernel_directly_raises_and_the_notebook_lives_on(notebook: Notebook) -> None:
+    told = notebook.run(
+        ADD.replace("x + y, mask=mask", "x + y")
+        + """
+try:
+    vector_add(torch.ones(10), torch.ones(10))
+except Exception as error:
+    print(json.dumps([type(error).__name__, str(error)]))
+"""
+    )
+    assert "54 elements" in told[1] and "out_ptr" in told[1]
+    assert notebook.run("print(1 + 1)").strip() == "2"
+
+
+def test_a_trace_shows_reads_writes_and_strays(notebook: Notebook) -> None:
+    told = notebook.run(
+        ADD
+        + """
+x, y = torch.ones(100), torch.ones(100)
+seen = trace(vector_add, x, y)
+print(json.dumps({"traffic": seen.traffic(), "reads": len(seen.reads(x)), "writes": len(seen.writes(seen.result)),
+                  "named": len(seen.reads("y_ptr")), "total": seen.result.sum().item()}))
+"""
+    )
+    assert told["traffic"]["x_ptr"] == {"read": 400, "written": 0}
+    assert told["traffic"]["out_ptr"] == {"read": 0, "written": 400}
+    assert (told["reads"], told["writes"], told["named"], told["total"]) == (2, 2, 2, 200.0)
