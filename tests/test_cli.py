@@ -71,9 +71,7 @@ def answer(tmp_path: Path) -> Path:
     [(True, True, 0), (False, True, 1), (False, False, 2)],
     ids=["passed", "failed", "no verdict"],
 )
-def test_the_exit_code_is_the_verdict(
-    verdict: dict[str, Any], answer: Path, passed: bool, judged: bool, code: int
-) -> None:
+def test_the_exit_code_is_the_verdict(verdict: dict[str, Any], answer: Path, passed: bool, judged: bool, code: int) -> None:
     verdict.update(passed=passed, judged=judged)
     result = course("check", "double", str(answer))
     assert result.exit_code == code

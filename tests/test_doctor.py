@@ -186,9 +186,7 @@ def test_facts_of_this_machine_are_true() -> None:
 def test_a_torch_for_cuda_names_its_triton() -> None:
     lines = ["sympy>=1.13.3", "triton==3.7.1; platform_system == 'Linux'", "opt-einsum; extra == 'opt-einsum'"]
     assert triton_requirement(lines) == "triton==3.7.1"
-    assert (
-        triton_requirement(["pytorch-triton-rocm==3.5.0; platform_system == 'Linux'"]) == "pytorch-triton-rocm==3.5.0"
-    )
+    assert triton_requirement(["pytorch-triton-rocm==3.5.0; platform_system == 'Linux'"]) == "pytorch-triton-rocm==3.5.0"
     assert triton_requirement(["sympy>=1.13.3", "tritonclient==2.0"]) is None
 
 
@@ -251,7 +249,5 @@ def test_a_kernel_can_be_interpreted_and_compiled_here_unless_numpy_is_too_new()
 
 def test_a_trial_that_fails_gives_its_last_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setitem(
-        trial.SETTINGS, COMPILE, {**trial.SETTINGS[COMPILE], "TRITON_CACHE_DIR": str(tmp_path / "file/x")}
-    )
+    monkeypatch.setitem(trial.SETTINGS, COMPILE, {**trial.SETTINGS[COMPILE], "TRITON_CACHE_DIR": str(tmp_path / "file/x")})
     assert "file/x" in (trial.make_trials([COMPILE])[COMPILE] or "")
