@@ -17,6 +17,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("nbval"):
         os.environ.pop("TRITON_INTERPRET", None)
         os.environ.update(environment(Path(scratch.name)))
+        _number_cells_as_jupyter_does()
     else:
         os.environ["COURSE_STATE_DIR"] = str(Path(scratch.name) / "state")
 
@@ -30,3 +31,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not torch.cuda.is_available():
             for item in needing:
                 item.add_marker(pytest.mark.skip(reason="needs a GPU"))
+
+
+def _number_cells_as_jupyter_does() -> None:
+    """Reports name cells as "In[14]". nbval runs cells without counting them, so each would be In[1]."""
+    from nbval.kernel import RunningKernel
+
+    def execute_cell_input(self: RunningKernel, cell_input: str, allow_stdin: bool | None = None) -> str:
+        return self.kc.execute(cell_input, store_history=True, allow_stdin=allow_stdin, stop_on_error=False)
+
+    RunningKernel.execute_cell_input = execute_cell_input

@@ -24,6 +24,7 @@ from nbformat import NotebookNode
 from course_lib import catalog
 from course_lib.catalog.model import Exercise, Lesson, Quiz
 from course_lib.checking.findings import KINDS
+from course_lib.checking.quiz import plain
 from tools import sources, verify
 from tools.build import AT_ONCE, ROOT
 from tools.sources import EXERCISES_SUFFIX, SourceError
@@ -113,7 +114,7 @@ def exercises_can_be_taught_and_judged(course: Course) -> Iterator[str]:
 def quizzes_agree_with_themselves(course: Course) -> Iterator[str]:
     """A quiz accepts the form of its own answer, and calls no right answer wrong."""
     for quiz in course.quizzes:
-        expected = quiz.expected()
+        expected = plain(quiz.expected())
         if not quiz.accepts(expected):
             yield f"catalogue: the quiz {quiz.name} does not accept the form of its answer, {expected!r}."
         if any(wrong.matches(expected) for wrong in quiz.wrong):

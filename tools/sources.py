@@ -49,9 +49,7 @@ def read_source(path: Path) -> NotebookNode:
         metadata = {key: cell.metadata[key] for key in KEPT_METADATA if key in cell.metadata}
         if unknown := sorted(set(cell.metadata) - set(KEPT_METADATA)):
             there_are = ", ".join(KEPT_METADATA)
-            raise SourceError(
-                f"{locate(path, place)}: unknown cell option {', '.join(unknown)}; there are {there_are}."
-            )
+            raise SourceError(f"{locate(path, place)}: unknown cell option {', '.join(unknown)}; there are {there_are}.")
         make = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}.get(cell.cell_type)
         if make is None:
             raise SourceError(f"{locate(path, place)}: a {cell.cell_type} cell; use Markdown or {{code-cell}}.")

@@ -33,9 +33,7 @@ def asked(notebook: NotebookNode) -> list[tuple[str, str]]:
     return [call for cell in cells for call in sources.judged_names(cell.source)]
 
 
-def _faults(
-    notebook: NotebookNode, path: Path, version: str, as_wanted: Callable[[execute.Verdict], bool]
-) -> list[str]:
+def _faults(notebook: NotebookNode, path: Path, version: str, as_wanted: Callable[[execute.Verdict], bool]) -> list[str]:
     names = [name for _, name in asked(notebook)]
     try:
         verdicts = execute.verdicts(notebook, path.parent)
