@@ -43,8 +43,8 @@ def matrix(generator: torch.Generator, m: int, n: int, layout: str = "rows") -> 
     return (makers[layout](),)
 
 
-LENGTHS: tuple[Params, ...] = tuple({"n": n} for n in (1, 2, 3, 17, 31, 127, 128, 129, 1000, 1023, 1024, 1025, 2051))
-"""Lengths of a vector: one, primes, and both sides of the usual block sizes."""
+LENGTHS: tuple[Params, ...] = tuple({"n": n} for n in (1, 2, 3, 17, 31, 127, 128, 129, 1000, 1023, 1024, 1025, 2051, 0))
+"""Lengths of a vector: one, primes, both sides of the usual block sizes, and none at all."""
 
 
 def straddle_length(block: int) -> tuple[Params, ...]:

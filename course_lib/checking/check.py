@@ -48,10 +48,13 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
         return Report(name, False, (Finding("cannot_bundle", str(problem)),), stages=("bundle",))
     findings: list[Finding] = []
     ran: list[str] = []
-    for stage_name, stage in STAGES:
-        ran.append(stage_name)
-        if findings := stage(work):
-            break
+    try:
+        for stage_name, stage in STAGES:
+            ran.append(stage_name)
+            if findings := stage(work):
+                break
+    except sandbox.SandboxError as problem:
+        return Report(name, False, (Finding("no_verdict", str(problem)),), seed=seed, stages=tuple(ran), judged=False)
     report = Report(
         name=name,
         passed=not findings,

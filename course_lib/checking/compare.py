@@ -42,7 +42,8 @@ def compare(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Mism
         raise ValueError(f"cannot compare {got.dtype} of shape {tuple(got.shape)} with {want.dtype} of {tuple(want.shape)}")
     a, b = _numbers(got), _numbers(want)
     with np.errstate(invalid="ignore", over="ignore"):
-        close = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= tolerance.atol + tolerance.rtol * np.abs(b))
+        near = np.isfinite(b) & (np.abs(a - b) <= tolerance.atol + tolerance.rtol * np.abs(b))
+        close = (a == b) | (np.isnan(a) & np.isnan(b)) | near
     wrong = np.flatnonzero(~close)
     if not len(wrong):
         return None
@@ -122,7 +123,7 @@ def _shifted(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None
 
 def _first_block_only(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
     start = _suffix(wrong.reshape(-1))
-    if start is None or got.size - start < start:
+    if start is None or start < 2 or got.size - start < start:
         return None
     return f"the first {start} elements are right, and all {got.size - start} after them are wrong"
 

@@ -13,6 +13,7 @@ KINDS: dict[str, str] = {
     # the answer could not be taken along
     "cannot_bundle": "the answer cannot be run on its own",
     "not_done": "not done yet",
+    "no_verdict": "the checker could not come to a verdict",
     # the run did not end well
     "crash": "the answer raised an error",
     "timeout": "the answer did not finish in time",

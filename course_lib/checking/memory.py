@@ -168,7 +168,7 @@ def undefined_lanes(traces: Iterable[Trace], results: list[torch.Tensor]) -> Fin
 def input_changed(trace: Trace, before: list[torch.Tensor | None], after: dict[int, torch.Tensor]) -> Finding | None:
     """Are the tensor arguments as they were? `after` holds the bytes of each one's elements."""
     for position, tensor in enumerate(before):
-        if tensor is None or position not in after:
+        if tensor is None or position not in after or not tensor.numel():
             continue
         was = tensor.contiguous().reshape(-1).view(torch.uint8).reshape(-1, tensor.element_size())
         changed = (was != after[position].reshape(was.shape)).any(dim=1)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import struct
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.checking.hooks import Access, LaunchState, launching
@@ -198,3 +200,18 @@ class TorchWatch(TorchDispatchMode):
             fresh.fill_(poison_value(self.recorder.kind, torch.finfo(fresh.dtype)))
         elif not fresh.is_complex():
             fresh.fill_(poison_value(self.recorder.kind, torch.iinfo(fresh.dtype)))
+
+
+class OnTheCpu(TorchFunctionMode):
+    """Lets an answer that names a GPU run here: where it asks torch for "cuda", it gets the CPU."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.Tensor.cuda:
+            return args[0]
+        return func(*map(_cpu_for_cuda, args), **{name: _cpu_for_cuda(value) for name, value in (kwargs or {}).items()})
+
+
+def _cpu_for_cuda(value: Any) -> Any:
+    if isinstance(value, torch.device) and value.type == "cuda":
+        return torch.device("cpu")
+    return "cpu" if isinstance(value, str) and re.fullmatch(r"cuda(:\d+)?", value) else value

@@ -124,9 +124,9 @@ def _sentences(finding: Finding) -> list[str]:
 
 
 def _capital(text: str) -> str:
-    """Capitalise a sentence, unless it begins with a file's name or a single letter such as `n`."""
+    """Capitalise a sentence, unless it begins with a file's name or with a name such as `n`."""
     first = text.split(",")[0].split(" ")[0]
-    return text if "." in first or len(first) == 1 else text[:1].upper() + text[1:]
+    return text if "." in first or first == "n" else text[:1].upper() + text[1:]
 
 
 def _place(source: SourceLine) -> str:

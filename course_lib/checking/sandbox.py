@@ -55,7 +55,10 @@ def run(bundle: Bundle, cases: list[tuple[Any, ...]], *, poisons: bool = True, l
     try:
         _write_request(folder, bundle, cases, poisons, limits)
         reply = _ZYGOTE.request(folder, limits.wall_seconds + GRACE)
-        return read_outcome(folder, bundle, reply["status"], reply["killed"])
+        try:
+            return read_outcome(folder, bundle, reply["status"], reply["killed"])
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RuntimeError, OSError) as error:
+            raise SandboxError(f"The answer's process left results that cannot be read ({error}).") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

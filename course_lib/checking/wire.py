@@ -73,7 +73,8 @@ def unpack(values: list[Any], arrays: dict[str, np.ndarray], poison: float | Non
             guard = GUARD if poison is not None else 0
             if key not in storages:
                 raw = torch.from_numpy(np.array(arrays[value["tensor"]]))
-                content = raw[: raw.numel() // dtype.itemsize * dtype.itemsize].view(dtype)
+                whole = raw.numel() // dtype.itemsize * dtype.itemsize
+                content = raw[:whole].view(dtype) if whole else torch.empty(0, dtype=dtype)
                 storages[key] = torch.empty(content.numel() + 2 * guard, dtype=dtype)
                 if poison is not None and dtype.is_floating_point:
                     storages[key].fill_(poison)
@@ -90,7 +91,8 @@ def unpack(values: list[Any], arrays: dict[str, np.ndarray], poison: float | Non
 
 def values_of(tensor: torch.Tensor) -> np.ndarray:
     """A tensor's elements in row-major order as raw bytes."""
-    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    return flat.view(torch.uint8).numpy() if flat.numel() else np.zeros(0, dtype=np.uint8)
 
 
 def tensor_of(raw: np.ndarray, dtype: str, shape: list[int]) -> torch.Tensor:

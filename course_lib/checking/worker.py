@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from course_lib.checking import hooks, wire
-from course_lib.checking.recorder import POISONS, Poison, Recorder, TooMuchTraffic, TorchWatch, Whereabouts
+from course_lib.checking.recorder import POISONS, OnTheCpu, Poison, Recorder, TooMuchTraffic, TorchWatch, Whereabouts
 
 ANSWER_FILE = "answer.py"
 
@@ -82,7 +82,7 @@ def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whe
     where.program, where.launch, where.line = (-1, -1, -1), -1, -1
     where.write()
     hooks.install(recorder)
-    with TorchWatch(recorder) as watch:
+    with OnTheCpu(), TorchWatch(recorder) as watch:
         result = answer(*arguments)
     saved = recorder.arrays()
     header: dict[str, Any] = {"launches": recorder.launches, "ops": watch.ops, "poisoned": recorder.poisoned}

@@ -1,0 +1,96 @@
+"""Comparing values: what is close enough, and which shape a difference has."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.catalog.model import Tolerance
+from course_lib.checking.compare import compare
+
+EXACT = Tolerance()
+WANT = torch.randn(100, generator=torch.Generator().manual_seed(7))
+MATRIX = torch.randn(6, 9, generator=torch.Generator().manual_seed(8))
+
+
+def wrong_from(start: int, want: torch.Tensor = WANT) -> torch.Tensor:
+    got = want.clone()
+    got[start:] = torch.randn(len(got[start:]), generator=torch.Generator().manual_seed(1))
+    return got
+
+
+def with_holes(step: int) -> torch.Tensor:
+    got = WANT.clone()
+    got[1::step] += 1
+    return got
+
+
+def wrong_columns() -> torch.Tensor:
+    got = MATRIX.clone()
+    got[:, 7:] += 1
+    return got
+
+
+SHAPES = {
+    "nan": (torch.where(torch.arange(100) == 3, float("nan"), WANT), WANT),
+    "constant": (torch.zeros(100), WANT),
+    "scaled": (WANT * 3, WANT),
+    "reversed": (WANT.flip(0), WANT),
+    "transposed": (MATRIX.t().contiguous().reshape(6, 9), MATRIX),
+    "shifted": (WANT.roll(1), WANT),
+    "first_block_only": (wrong_from(32), WANT),
+    "tail": (wrong_from(96), WANT),
+    "periodic": (with_holes(4), WANT),
+    "mismatch": (WANT + 1 + torch.arange(100), WANT),
+}
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_the_shape_of_a_difference_is_recognised(kind: str) -> None:
+    got, want = SHAPES[kind]
+    found = compare(got, want, EXACT)
+    assert found is not None
+    assert found.kind == kind
+
+
+def test_wrong_last_columns_are_a_tail() -> None:
+    found = compare(wrong_columns(), MATRIX, EXACT)
+    assert found is not None
+    assert (found.kind, found.count) == ("tail", 12)
+
+
+def test_a_single_wrong_element_among_many_is_found() -> None:
+    want = torch.randn(5000)
+    got = want.clone()
+    got[4321] += 1e-3
+    found = compare(got, want, Tolerance(rtol=1e-5, atol=1e-6))
+    assert found is not None
+    assert (found.count, found.examples[0][0]) == (1, (4321,))
+
+
+def test_equal_nan_and_infinities_are_equal() -> None:
+    special = torch.tensor([float("nan"), float("inf"), float("-inf"), 0.0])
+    assert compare(special, special.clone(), EXACT) is None
+
+
+@pytest.mark.parametrize("got", [float("-inf"), 1e38, float("nan")])
+def test_nothing_finite_or_opposite_is_close_to_infinity(got: float) -> None:
+    assert compare(torch.tensor([got]), torch.tensor([float("inf")]), Tolerance(rtol=1e-2, atol=1.0)) is not None
+
+
+def test_the_tolerance_is_relative_and_absolute() -> None:
+    want = torch.tensor([1000.0, 0.0])
+    assert compare(want + torch.tensor([0.5, 0.0]), want, Tolerance(rtol=1e-3)) is None
+    assert compare(want + torch.tensor([0.0, 1e-3]), want, Tolerance(rtol=1e-3)) is not None
+    assert compare(want + torch.tensor([0.0, 1e-3]), want, Tolerance(rtol=1e-3, atol=1e-2)) is None
+
+
+def test_zeros_do_not_pass_for_small_values() -> None:
+    softmax = torch.softmax(torch.randn(64, 1000), dim=1)
+    assert compare(torch.zeros_like(softmax), softmax, Tolerance(rtol=1e-4, atol=1e-6)) is not None
+
+
+@pytest.mark.parametrize("got", [torch.zeros(99), torch.zeros(100, dtype=torch.float64)])
+def test_another_shape_or_dtype_is_an_error_of_the_caller(got: torch.Tensor) -> None:
+    with pytest.raises(ValueError, match="cannot compare"):
+        compare(got, WANT, EXACT)

@@ -1,0 +1,138 @@
+"""What traces say about memory, judged on traces made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.checking import memory
+from course_lib.checking.events import Event, Launch, Trace, View
+from course_lib.checking.findings import SourceLine
+
+X = View("x_ptr", 0, 0, (8,), (1,), "float32", 4, argument=0)
+OUT = View("out_ptr", 1, 0, (8,), (1,), "float32", 4)
+LINE = SourceLine("cell In[1]", 5, "tl.store(…)")
+
+
+def event(kind: str, program: int, view: int, elements: Any, outside: Any = (), **more: Any) -> Event:
+    inside, stray = np.array(elements, dtype=np.int64), np.array(outside, dtype=np.int64)
+    values: dict[str, Any] = {"masked": 0, "source": LINE} | more
+    return Event(
+        kind=kind,  # type: ignore[arg-type]
+        launch=0,
+        program=(program, 0, 0),
+        view=view,
+        elements=inside,
+        outside=stray,
+        lanes=len(inside) + len(stray) + values["masked"],
+        **values,
+    )
+
+
+def trace(*events: Event, views: tuple[View, ...] = (X, OUT)) -> Trace:
+    return Trace((Launch("k", (2, 1, 1), views, {}),), events)
+
+
+def test_two_programs_storing_one_element_race() -> None:
+    found = memory.race(trace(event("store", 0, 1, [0, 1, 2, 3]), event("store", 1, 1, [3, 4])))
+    assert found is not None
+    assert (found.kind, found.count) == ("race", 1)
+    assert "element 3 of out_ptr" in found.message
+
+
+def test_reading_what_another_program_writes_is_a_race_across_views_of_one_storage() -> None:
+    half = View("half_ptr", 1, 4, (4,), (1,), "float32", 4)
+    found = memory.race(trace(event("store", 0, 1, [5]), event("load", 1, 2, [1]), views=(X, OUT, half)))
+    assert found is not None
+    assert "element 5" in found.message
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [event("load", 0, 0, [0, 1]), event("load", 1, 0, [0, 1])],
+        [event("atomic", 0, 1, [0]), event("atomic", 1, 1, [0])],
+        [event("store", 0, 1, [0, 0]), event("load", 0, 1, [0])],
+        [event("store", 0, 1, [0, 2]), event("store", 1, 1, [1, 3])],
+        [event("store", 0, 1, []), event("store", 1, 1, [])],
+    ],
+    ids=["both read", "both atomic", "one program", "different elements", "all masked off"],
+)
+def test_these_are_no_races(events: list[Event]) -> None:
+    assert memory.race(trace(*events)) is None
+
+
+def test_two_launches_may_touch_the_same_element() -> None:
+    first, second = event("store", 0, 1, [0]), event("store", 1, 1, [0])
+    launches = (Launch("k", (1, 1, 1), (X, OUT), {}), Launch("k", (1, 1, 1), (X, OUT), {}))
+    later = Event(**{**vars(second), "launch": 1})
+    assert memory.race(Trace(launches, (first, later))) is None
+
+
+@pytest.mark.parametrize(
+    ("offsets", "words"),
+    [([8, 9], "past the end of"), ([-1], "before the start of"), ([-1, 8], "outside")],
+)
+def test_strays_say_on_which_side_they_lie(offsets: list[int], words: str) -> None:
+    found = memory.stray_access(trace(event("load", 1, 0, [7], offsets)))
+    assert found is not None
+    assert (found.kind, found.count, found.program) == ("load_out_of_bounds", len(offsets), (1, 0, 0))
+    assert words in found.message
+
+
+def test_a_stray_between_the_elements_of_a_strided_view_is_one() -> None:
+    strided = View("x_ptr", 0, 0, (4,), (2,), "float32", 4)
+    found = memory.stray_access(trace(event("load", 0, 0, [0], [1]), views=(strided, OUT)))
+    assert found is not None
+    assert "between the elements of" in found.message
+
+
+def test_unwritten_elements_are_listed_as_ranges() -> None:
+    found = memory.unwritten(trace(event("store", 0, 1, [0, 1, 4])), OUT)
+    assert found is not None
+    assert found.count == 5
+    assert "2…3, 5…7" in found.details[0]
+
+
+def test_a_result_that_no_kernel_was_given_is_unwritten() -> None:
+    other = View("result", 7, 0, (8,), (1,), "float32", 4)
+    found = memory.unwritten(trace(event("store", 0, 1, range(8))), other)
+    assert found is not None
+    assert "another tensor" in found.details[-1]
+
+
+def test_a_result_written_by_atomics_is_written() -> None:
+    assert memory.unwritten(trace(event("atomic", 0, 1, range(8))), OUT) is None
+
+
+def test_a_result_that_changes_with_the_poison_depends_on_undefined_lanes() -> None:
+    load = event("load", 0, 0, [0, 1], masked=6, other=False)
+    results = [torch.tensor([1.0, 2.0]), torch.tensor([1.0, float("inf")])]
+    found = memory.undefined_lanes([trace(load)], results)
+    assert found is not None
+    assert (found.kind, found.source) == ("undefined_lanes", LINE)
+
+
+def test_a_result_that_stays_the_same_does_not_depend_on_undefined_lanes() -> None:
+    load = event("load", 0, 0, [0, 1], masked=6, other=False)
+    nan = torch.tensor([1.0, float("nan")])
+    assert memory.undefined_lanes([trace(load)], [nan, nan.clone()]) is None
+
+
+def test_a_changed_input_names_the_program_and_counts_elements_not_bytes() -> None:
+    before = torch.arange(8.0)
+    after = before.clone()
+    after[2:4] = -1
+    raw = after.view(torch.uint8)
+    found = memory.input_changed(trace(event("store", 1, 0, [2, 3])), [before], {0: raw})
+    assert found is not None
+    assert (found.count, found.program) == (2, (1, 0, 0))
+    assert memory.input_changed(trace(), [before, None], {0: before.view(torch.uint8)}) is None
+
+
+def test_ranges_are_short() -> None:
+    assert memory.ranges([3, 4, 5, 9]) == "3…5, 9"
+    assert memory.ranges(list(range(0, 20, 2))) == "0, 2, 4, 6, and 6 more ranges"

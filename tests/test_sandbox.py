@@ -1,0 +1,234 @@
+"""The sandbox: what goes in comes out unchanged, what an answer does stays inside, and nothing outlives its run."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.checking import sandbox, wire
+from course_lib.checking.bundle import Bundle, bundle_file
+from course_lib.checking.outcome import Outcome
+
+COPY = """
+import os, sys, time
+import torch, triton, triton.language as tl
+
+@triton.jit
+def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask, other=0), mask=mask)
+
+def launch(x):
+    out = torch.empty(x.shape, dtype=x.dtype)
+    copy_kernel[(triton.cdiv(x.numel(), 16),)](x, out, x.numel(), BLOCK=16)
+    return out
+"""
+
+
+@pytest.fixture
+def bundled(tmp_path: Path) -> Callable[[str], Bundle]:
+    def make(body: str) -> Bundle:
+        path = tmp_path / "written.py"
+        path.write_text(f"{COPY}\ndef answer(*arguments):\n{body}\n")
+        return bundle_file(path, "answer")
+
+    return make
+
+
+Maker = Callable[[str], Bundle]
+RIGHT = "    return launch(arguments[0])"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        torch.randn(5, 7).t(),
+        torch.randn(6, 8)[::2, 1::3],
+        torch.randn(1, 5).expand(4, 5),
+        torch.arange(9, dtype=torch.int64),
+        torch.randn(4).to(torch.bfloat16),
+        torch.zeros(0),
+        torch.tensor([True, False]),
+        3,
+        -0.5,
+        "text",
+        None,
+        torch.float16,
+        (1, (2.5, torch.ones(2))),
+    ],
+    ids=str,
+)
+def test_what_is_packed_is_unpacked(value: object) -> None:
+    parcel = wire.pack((value,), "a")
+    parcel.values = json.loads(json.dumps(parcel.values))
+    (back,) = wire.unpack(parcel.values, parcel.arrays, poison=float("nan"))
+    if isinstance(value, torch.Tensor):
+        assert back.dtype == value.dtype
+        assert (back.shape, back.stride()) == (value.shape, value.stride())
+        assert torch.equal(back, value)
+    elif isinstance(value, tuple):
+        assert back[0] == 1 and back[1][0] == 2.5 and torch.equal(back[1][1], torch.ones(2))
+    else:
+        assert back == value
+
+
+def test_two_arguments_in_one_storage_still_share_it() -> None:
+    x = torch.arange(6.0)
+    parcel = wire.pack((x, x[2:]), "a")
+    whole, part = wire.unpack(parcel.values, parcel.arrays)
+    part[0] = 99
+    assert whole[2] == 99 and x[2] == 2
+
+
+def test_an_object_cannot_be_sent() -> None:
+    with pytest.raises(wire.CannotSend, match="type object"):
+        wire.pack((object(),), "a")
+
+
+def test_inputs_lie_among_poison() -> None:
+    parcel = wire.pack((torch.ones(4),), "a")
+    (x,) = wire.unpack(parcel.values, parcel.arrays, poison=float("nan"))
+    around = torch.as_strided(x, (6,), (1,), x.storage_offset() - 1)
+    assert around[[0, 5]].isnan().all() and x.data_ptr() % 16 == 0
+
+
+def test_a_right_answer_comes_back_with_its_events(bundled: Maker) -> None:
+    x = torch.randn(20)
+    outcome = sandbox.run(bundled(RIGHT), [(x,), (torch.zeros(0),)])
+    assert outcome.failure is None
+    first, empty = outcome.calls
+    assert first.result is not None and torch.equal(first.result, x)
+    assert [e.kind for e in first.trace.events] == ["load", "store", "load", "store"]
+    assert first.trace.events[0].source.text.startswith("tl.store(")
+    assert empty.result is not None and empty.result.numel() == 0 and not empty.trace.events
+
+
+def test_a_python_of_its_own_gives_the_same_where_the_system_cannot_fork(
+    bundled: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forked = sandbox.run(bundled(RIGHT), [(torch.arange(20.0),)])
+    monkeypatch.setattr(sandbox, "_ZYGOTE", sandbox._Zygote())
+    monkeypatch.setattr(sandbox._Zygote, "start", lambda self: None)
+    alone = sandbox.run(bundled(RIGHT), [(torch.arange(20.0),)])
+    assert alone.failure is None and forked.failure is None
+    assert len(alone.calls[0].trace.events) == len(forked.calls[0].trace.events) == 4
+    died = sandbox.run(bundled("    import ctypes; ctypes.string_at(0)"), [(torch.ones(1),)])
+    assert died.failure is not None and died.failure.type == "SIGSEGV"
+
+
+def failure(outcome: Outcome) -> tuple[str, str]:
+    assert outcome.failure is not None
+    return outcome.failure.kind, outcome.failure.type
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "type_"),
+    [
+        ("    while True: pass", "timeout", "cpu"),
+        ("    time.sleep(60)", "timeout", "wall"),
+        ("    try:\n        while True: pass\n    except BaseException:\n        while True: pass", "timeout", "cpu"),
+        ("    import signal; signal.signal(signal.SIGALRM, signal.SIG_IGN); time.sleep(60)", "timeout", "wall"),
+        ("    raise ValueError('no')", "crash", "ValueError"),
+        ("    raise NotImplementedError()", "not_done", "NotImplementedError"),
+        ("    sys.exit(0)", "exit", "SystemExit"),
+        ("    os._exit(0)", "exit", "exit"),
+        ("    return torch.zeros(2**40)", "memory_limit", "RuntimeError"),
+        ("    return [bytearray(10**6) for _ in range(10**7)]", "memory_limit", "MemoryError"),
+        ("    os.kill(os.getpid(), 11)", "killed", "SIGSEGV"),
+        ("    open('big', 'wb').write(bytes(2**21))", "crash", "OSError"),
+    ],
+)
+def test_how_a_run_ends_is_told(bundled: Maker, body: str, kind: str, type_: str) -> None:
+    limits = sandbox.Limits(cpu_seconds=1, wall_seconds=2, file_bytes=2**20, memory_bytes=2**27)
+    began = time.monotonic()
+    assert failure(sandbox.run(bundled(body), [(torch.ones(3),)], limits=limits)) == (kind, type_)
+    assert time.monotonic() - began < 10
+
+
+def test_cases_before_the_one_that_failed_are_kept(bundled: Maker) -> None:
+    body = "    if arguments[0].numel() == 3: raise ValueError('three')\n" + RIGHT
+    outcome = sandbox.run(bundled(body), [(torch.ones(n),) for n in (1, 2, 3, 4)])
+    assert [call.case for call in outcome.calls] == [0, 1]
+    assert outcome.failure is not None and outcome.failure.case == 2
+
+
+def test_children_of_an_answer_do_not_outlive_it(bundled: Maker, tmp_path: Path) -> None:
+    mark = tmp_path / "alive"
+    body = f"    if os.fork() == 0:\n        time.sleep(3)\n        open({str(mark)!r}, 'w').close()\n        os._exit(0)\n"
+    outcome = sandbox.run(bundled(body + RIGHT), [(torch.ones(3),)])
+    assert outcome.failure is None
+    time.sleep(3.5)
+    assert not mark.exists()
+
+
+def test_the_answer_sees_neither_secrets_nor_leftovers(bundled: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "hush")
+    body = "    print(os.environ.get('SECRET_TOKEN'), os.listdir('.'))\n    open('left', 'w').close()\n" + RIGHT
+    first = sandbox.run(bundled(body), [(torch.ones(3),)])
+    second = sandbox.run(bundled(body), [(torch.ones(3),)])
+    assert "hush" not in first.printed and "None" in first.printed
+    assert "left" not in second.printed
+
+
+def test_the_scratch_folder_is_gone_afterwards(bundled: Maker) -> None:
+    outcome = sandbox.run(bundled("    print(os.getcwd())\n" + RIGHT), [(torch.ones(3),)])
+    assert outcome.printed.strip() and not Path(outcome.printed.strip()).exists()
+
+
+def test_fresh_memory_is_poisoned_and_masked_lanes_are_run_three_times(bundled: Maker) -> None:
+    body = "    fresh = torch.empty(4)\n    return launch(fresh)"
+    outcome = sandbox.run(bundled(body), [(torch.ones(1),)])
+    result = outcome.calls[0].result
+    assert result is not None and bool(result.isnan().all())
+    lazy = COPY.replace(", other=0", "")
+    source = Bundle("launch", lazy, ())
+    assert [call.poison for call in sandbox.run(source, [(torch.ones(3),)]).calls] == ["nan", "high", "low"]
+    assert [call.poison for call in sandbox.run(source, [(torch.ones(16),)]).calls] == ["nan"]
+
+
+def test_an_answer_that_names_a_gpu_runs_on_the_cpu_here(bundled: Maker) -> None:
+    body = """    out = torch.zeros(3, device='cuda')
+    copy_kernel[(1,)](arguments[0].to('cuda').cuda(), out, 3, BLOCK=16)
+    return out"""
+    outcome = sandbox.run(bundled(body), [(torch.ones(3),)])
+    assert outcome.failure is None
+    assert outcome.calls[0].result is not None and outcome.calls[0].result.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_zygote_that_died_is_replaced(bundled: Maker) -> None:
+    sandbox.run(bundled(RIGHT), [(torch.ones(3),)])
+    process = sandbox._ZYGOTE.process
+    assert process is not None
+    process.kill()
+    process.wait()
+    assert sandbox.run(bundled(RIGHT), [(torch.ones(3),)]).failure is None
+
+
+def test_a_forged_result_file_is_not_unpickled(bundled: Maker, tmp_path: Path) -> None:
+    mark = tmp_path / "owned"
+    body = f"""
+    import pickle, numpy
+    class Evil:
+        def __reduce__(self):
+            return (open, ({str(mark)!r}, "w"))
+    numpy.savez("case_000_nan.npz", header=numpy.array([Evil()], dtype=object))
+    os._exit(0)
+"""
+    with pytest.raises(sandbox.SandboxError, match="cannot be read"):
+        sandbox.run(bundled(body), [(torch.ones(3),)])
+    assert not mark.exists()
+
+
+def test_the_parents_numpy_and_torch_are_as_they_were() -> None:
+    assert os.environ.get("COURSE_IN_WORKER") is None
+    assert "answer" not in sys.modules
+    assert np.geterr()["over"] == "warn"
