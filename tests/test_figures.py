@@ -62,9 +62,7 @@ def add_one_trace(n: int = 10, block: int = 4, masked: bool = True) -> Trace:
 
 def test_accesses_name_each_tensor_and_count_what_was_touched():
     picture = draw_accesses(add_one_trace())
-    assert picture.alt == (
-        "add_one_kernel, x_ptr: 10 of 10 elements read; add_one_kernel, y_ptr: 10 of 10 elements written"
-    )
+    assert picture.alt == ("add_one_kernel, x_ptr: 10 of 10 elements read; add_one_kernel, y_ptr: 10 of 10 elements written")
 
 
 def test_accesses_mark_what_lies_outside():

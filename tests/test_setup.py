@@ -59,9 +59,7 @@ def test_another_system_is_told_where_the_course_runs(project: Path, system: str
     ],
     ids=["missing", "broken", "old", "no-venv"],
 )
-def test_a_python_that_will_not_do_is_named_with_the_cure(
-    project: Path, script: str | None, message: str, cure: str
-) -> None:
+def test_a_python_that_will_not_do_is_named_with_the_cure(project: Path, script: str | None, message: str, cure: str) -> None:
     if script:
         fake(project, "some-python", script)
     done = setup(project, PYTHON="some-python")
