@@ -105,9 +105,8 @@ def test_a_line_of_the_bundle_is_known_by_its_place_in_the_file(module: ModuleTy
 
 def test_the_same_name_with_two_meanings_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "twice.py"
-    path.write_text(
-        "def make(block):\n    def helper(): return block\n    return helper\na, b = make(1), make(2)\ndef answer(): return a() + b()\n"
-    )
+    factory = "def make(block):\n    def helper(): return block\n    return helper\n"
+    path.write_text(factory + "a, b = make(1), make(2)\ndef answer(): return a() + b()\n")
     with pytest.raises(CannotBundle, match="two different things"):
         bundle_function(load(path, "twice").answer, "answer")
 
