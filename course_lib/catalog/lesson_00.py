@@ -87,7 +87,7 @@ DOUBLE = Exercise(
             frozenset({"race", "periodic", "shifted"}),
         ),
         Hint(
-            "The last block is rarely full. Build `mask = offsets < n` and give it to the load *and* to the store.",
+            "The last block is rarely full. Build `mask = offsets < n` and give it to the load and to the store.",
             frozenset({"load_out_of_bounds", "store_out_of_bounds"}),
         ),
         Hint(

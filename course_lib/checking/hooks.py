@@ -108,6 +108,9 @@ class Observer(Protocol):
 class StrayAccess(IndexError):
     """A kernel that ran in this process was about to touch memory outside one of its tensors."""
 
+    def __repr__(self) -> str:  # the interpreter raises an error of its own, whose text is this
+        return str(self)
+
 
 class _Hooks:
     """The state of the patched interpreter: whom to tell, and the launch under way."""

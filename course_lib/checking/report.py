@@ -115,6 +115,8 @@ def _sentences(finding: Finding) -> list[str]:
     """What kind of thing was found, and then exactly what."""
     general = KINDS[finding.kind]
     heading = "" if finding.kind in ("not_done", "wrong_form", "wrong_answer") else f"{_capital(general)}."
+    if finding.kind == "not_done":
+        return [f"{_capital(finding.message)}."]
     where = [f"case {finding.case}"] if finding.case else []
     where += [f"kernel `{finding.kernel}`"] if finding.kernel else []
     if finding.program and str(finding.program) not in finding.message:
@@ -141,7 +143,7 @@ def _notes(report: Report) -> list[str]:
 def _replay(report: Report) -> str:
     if report.passed or not report.done or report.seed is None:
         return ""
-    return f"The same inputs again: `check({report.name!r}, {report.name}, seed={report.seed})`"
+    return f'The same inputs again: `check("{report.name}", {report.name}, seed={report.seed})`'
 
 
 def _code(text: str) -> str:
