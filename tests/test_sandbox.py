@@ -48,25 +48,19 @@ Maker = Callable[[str], Bundle]
 RIGHT = "    return launch(arguments[0])"
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        torch.randn(5, 7).t(),
-        torch.randn(6, 8)[::2, 1::3],
-        torch.randn(1, 5).expand(4, 5),
-        torch.arange(9, dtype=torch.int64),
-        torch.randn(4).to(torch.bfloat16),
-        torch.zeros(0),
-        torch.tensor([True, False]),
-        3,
-        -0.5,
-        "text",
-        None,
-        torch.float16,
-        (1, (2.5, torch.ones(2))),
-    ],
-    ids=str,
-)
+TENSORS = {
+    "transposed": torch.randn(5, 7).t(),
+    "sliced": torch.randn(6, 8)[::2, 1::3],
+    "expanded": torch.randn(1, 5).expand(4, 5),
+    "int64": torch.arange(9, dtype=torch.int64),
+    "bfloat16": torch.randn(4).to(torch.bfloat16),
+    "empty": torch.zeros(0),
+    "bool": torch.tensor([True, False]),
+}
+PLAIN = (3, -0.5, "text", None, torch.float16, (1, (2.5, torch.ones(2))))
+
+
+@pytest.mark.parametrize("value", [*TENSORS.values(), *PLAIN], ids=[*TENSORS, *(type(value).__name__ for value in PLAIN)])
 def test_what_is_packed_is_unpacked(value: object) -> None:
     parcel = wire.pack((value,), "a")
     parcel.values = json.loads(json.dumps(parcel.values))
