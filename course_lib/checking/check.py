@@ -10,6 +10,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ def check(name: str, answer: Any, *, seed: int | None = None) -> Report:
     Runs in a process of its own: whatever the answer does, this one lives on. `seed` replays the inputs of an earlier
     report. Raises `catalog.UnknownName` for an exercise that does not exist; a faulty answer never raises.
     """
-    return _judge(name, lambda: bundle_function(answer, name), seed)
+    report = _judge(name, lambda: bundle_function(answer, name), seed)
+    return replace(report, answer=getattr(answer, "__name__", ""))
 
 
 def check_file(name: str, path: Path, seed: int | None = None) -> Report:

@@ -113,6 +113,8 @@ class Report:
     """What the answer printed while it ran (its beginning)."""
     seconds: float = field(default=0.0, compare=False)
     judged: bool = True
+    answer: str = ""
+    """What the judged function is called where it was written; the exercise's name if empty."""
 
     @property
     def done(self) -> bool:

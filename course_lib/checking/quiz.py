@@ -24,7 +24,8 @@ def quiz(name: str, answer: Any) -> Report:
     except Exception as error:
         return _report(question, Finding("crash", f"your function raised {type(error).__name__}: {error}"))
     if value is ...:
-        return _report(question, Finding("not_done", f"{question.question} Replace the `...` by {question.form}"))
+        blank = "Let your function return" if callable(answer) else "Replace the `...` by"
+        return _report(question, Finding("not_done", f"{question.question} {blank} {question.form}"))
     value = plain(value)
     if not question.accepts(value):
         given = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"

@@ -143,7 +143,7 @@ def _notes(report: Report) -> list[str]:
 def _replay(report: Report) -> str:
     if report.passed or not report.done or report.seed is None:
         return ""
-    return f'The same inputs again: `check("{report.name}", {report.name}, seed={report.seed})`'
+    return f'The same inputs again: `check("{report.name}", {report.answer or report.name}, seed={report.seed})`'
 
 
 def _code(text: str) -> str:
