@@ -110,7 +110,7 @@ def test_a_python_of_its_own_gives_the_same_where_the_system_cannot_fork(
     bundled: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forked = sandbox.run(bundled(RIGHT), [(torch.arange(20.0),)])
-    monkeypatch.setattr(sandbox, "_ZYGOTE", sandbox._Zygote())
+    monkeypatch.setitem(sandbox._ZYGOTES, "interpret", sandbox._Zygote("interpret"))
     monkeypatch.setattr(sandbox._Zygote, "start", lambda self: None)
     alone = sandbox.run(bundled(RIGHT), [(torch.arange(20.0),)])
     assert alone.failure is None and forked.failure is None
@@ -200,7 +200,7 @@ def test_an_answer_that_names_a_gpu_runs_on_the_cpu_here(bundled: Maker) -> None
 
 def test_a_zygote_that_died_is_replaced(bundled: Maker) -> None:
     sandbox.run(bundled(RIGHT), [(torch.ones(3),)])
-    process = sandbox._ZYGOTE.process
+    process = sandbox._ZYGOTES["interpret"].process
     assert process is not None
     process.kill()
     process.wait()

@@ -59,6 +59,8 @@ class Exercise:
     """Whether the answer may change its arguments and return one of them."""
     torch_may: Literal["allocate", "copy"] = "copy"
     """What the launcher may leave to torch: only allocation and views, or also copies (`clone`, `contiguous`)."""
+    targets: tuple[int, ...] = (75, 80, 90)
+    """The compute capabilities that every launch must compile for: 75 is sm_75."""
     contiguous: bool = False
     """Whether the result must be contiguous."""
 

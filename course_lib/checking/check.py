@@ -42,6 +42,7 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
     if os.environ.get("COURSE_IN_WORKER"):
         raise RuntimeError('this file calls check() when it is imported; put the call under `if __name__ == "__main__":`')
     began = time.perf_counter()
+    sandbox.warm()
     exercise = catalog.exercise(name)
     seed = random.SystemRandom().randrange(10**6) if seed is None else int(seed)
     try:

@@ -44,6 +44,8 @@ KINDS: dict[str, str] = {
     "constant": "the result is the same value everywhere",
     "nan": "the result contains NaN where it should not",
     "mismatch": "the result has wrong values",
+    # a GPU's compiler
+    "does_not_compile": "a GPU's compiler refuses the kernel",
     # quizzes
     "wrong_form": "the answer does not have the form that was asked for",
     "wrong_answer": "the answer is not right yet",

@@ -11,9 +11,11 @@ interpreter is wanted. What differs between Triton's versions is handled in this
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Protocol
@@ -132,6 +134,7 @@ def install(observer: Observer | None) -> None:
     _hooks.observer = observer
     if getattr(interp.GridExecutor, "_course_hooked", False):
         return
+    _patch_syntax()
     _patch_launch()
     _patch_pointers()
     _patch_memory()
@@ -173,6 +176,64 @@ class Guard:
             f"element{'s' if number > 1 else ''} outside {name}, which has shape {tuple(tensor.shape)}; "
             f"the first at offset {first}. Is a mask missing, or a stride wrong?"
         )
+
+
+# --- syntax -------------------------------------------------------------------------------------------------------
+
+
+def _patch_syntax() -> None:
+    """Give `and`, `or` and `not` on tiles the meaning that the compiler gives them: element by element."""
+
+    class Transformer(interp.ASTTransformer):  # type: ignore[misc]
+        def visit_Assign(self, node: ast.Assign) -> Any:
+            node.value = self.visit(node.value)
+            return super().visit_Assign(node)
+
+        def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+            self.generic_visit(node)
+            no_arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+            later: list[ast.expr] = [ast.Lambda(args=no_arguments, body=value) for value in node.values]
+            return _call("_course_and" if isinstance(node.op, ast.And) else "_course_or", later)
+
+        def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+            self.generic_visit(node)
+            return _call("_course_not", [node.operand]) if isinstance(node.op, ast.Not) else node
+
+    # The rewritten kernel finds the interpreter module's names among its globals.
+    interp._course_and, interp._course_or, interp._course_not = _tile_and, _tile_or, _tile_not
+    interp.FunctionRewriter.ast_transformer = Transformer()
+
+
+def _call(name: str, arguments: list[ast.expr]) -> ast.Call:
+    return ast.Call(func=ast.Name(id=name, ctx=ast.Load()), args=arguments, keywords=[])
+
+
+def _is_tile(value: Any) -> bool:
+    return isinstance(value, interp.tl.tensor) and value.type.is_block()
+
+
+def _tile_and(*operands: Callable[[], Any]) -> Any:
+    value = operands[0]()
+    for operand in operands[1:]:
+        if _is_tile(value):
+            value = value.logical_and(operand())
+        elif value:
+            value = operand()
+    return value
+
+
+def _tile_or(*operands: Callable[[], Any]) -> Any:
+    value = operands[0]()
+    for operand in operands[1:]:
+        if _is_tile(value):
+            value = value.logical_or(operand())
+        elif not value:
+            value = operand()
+    return value
+
+
+def _tile_not(value: Any) -> Any:
+    return value.__not__() if _is_tile(value) else not value
 
 
 # --- launches -----------------------------------------------------------------------------------------------------

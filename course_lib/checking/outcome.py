@@ -9,7 +9,7 @@ import json
 import os
 import re
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,8 @@ class Call:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run stopped. `kind` is one of not_done, crash, exit, timeout, memory_limit, too_much_traffic, killed.
+    """Why a run stopped. `kind` is one of not_done, crash, exit, timeout, memory_limit,
+    too_much_traffic, does_not_compile, killed.
 
     `exact` is False when the frame is only that of the last access to memory before the end.
     """
@@ -58,15 +59,22 @@ class Failure:
     case: int
     program: tuple[int, int, int] | None
     exact: bool = True
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """All calls that ended, in order, the failure that stopped the run (or None), and what was printed."""
+    """All calls that ended, in order, the failure that stopped the run (or None), and what was printed.
+
+    After a run in mode "compile", there are no calls; `compiled` names each kernel and target, once a launch, and `undecided`
+    says why the launcher stopped before its end, if it did without a launch being at fault.
+    """
 
     calls: tuple[Call, ...]
     failure: Failure | None
     printed: str
+    compiled: tuple[str, ...] = ()
+    undecided: str | None = None
 
 
 def read_outcome(folder: Path, bundle: Bundle, status: int, killed: bool) -> Outcome:
@@ -74,6 +82,9 @@ def read_outcome(folder: Path, bundle: Bundle, status: int, killed: bool) -> Out
     calls = tuple(_read_call(path, bundle) for path in sorted(folder.glob("case_*.npz"), key=_order))
     printed = _read_text(folder / "printed.txt", 4000)
     if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0 and not (folder / "error.json").exists():
+        if (folder / "compiled.json").exists():
+            told = json.loads((folder / "compiled.json").read_text())
+            return Outcome((), None, printed, tuple(told["compiled"]), told["undecided"])
         return Outcome(calls, _unfinished(folder, calls), printed)
     return Outcome(calls, _failure(folder, status, killed), printed)
 
@@ -156,7 +167,16 @@ def _failure(folder: Path, status: int, killed: bool) -> Failure:
         error = json.loads(written)
         frames = tuple((int(number), str(name)) for number, name in error["frames"])
         place = tuple(error["program"])
-        return Failure(error["kind"], error["type"], error["message"], frames, error["case"], place if place[0] >= 0 else None)
+        program_then = place if place[0] >= 0 else None
+        return Failure(
+            error["kind"],
+            error["type"],
+            error["message"],
+            frames,
+            error["case"],
+            program_then,
+            details=error.get("details", {}),
+        )
     last = ((line, ""),) if line > 0 else ()
     if killed:
         return Failure("timeout", "wall", "", last, case, program, exact=False)

@@ -6,29 +6,20 @@ Runs inside the worker's process. What it notes leaves as plain arrays (`Recorde
 
 from __future__ import annotations
 
-import mmap
-import os
-import re
-import struct
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.checking.hooks import Access, LaunchState, launching
+from course_lib.checking.inside import Whereabouts
 
 KIND_CODES = ("load", "store", "atomic")
 COLUMNS = 15
 """kind, launch, program x y z, view, line, elements, outside, masked, other, rank, tile sizes (3)."""
 MAX_RECORDED = 30_000_000
 """Most element offsets that one case may record: 240 MB. A kernel that touches more is reported, not followed."""
-
-POSITION = struct.Struct("<qqqqqq")
-"""Where a worker is: case, launch, program x y z, line. −1 where it does not apply."""
-
 
 Poison = Literal["nan", "high", "low"]
 POISONS: tuple[Poison, ...] = ("nan", "high", "low")
@@ -44,22 +35,6 @@ def poison_value(kind: Poison, limits: Any) -> Any:
 
 class TooMuchTraffic(RuntimeError):
     """The kernel made more memory accesses than any sensible answer needs."""
-
-
-class Whereabouts:
-    """A small file in shared memory that tells the parent where this process was, even if it dies."""
-
-    def __init__(self, path: Path) -> None:
-        path.write_bytes(bytes(POSITION.size))
-        descriptor = os.open(path, os.O_RDWR)
-        self.memory = mmap.mmap(descriptor, POSITION.size)
-        os.close(descriptor)
-        self.case = self.launch = self.line = -1
-        self.program = (-1, -1, -1)
-        self.write()
-
-    def write(self) -> None:
-        POSITION.pack_into(self.memory, 0, self.case, self.launch, *self.program, self.line)
 
 
 class Recorder:
@@ -200,18 +175,3 @@ class TorchWatch(TorchDispatchMode):
             fresh.fill_(poison_value(self.recorder.kind, torch.finfo(fresh.dtype)))
         elif not fresh.is_complex():
             fresh.fill_(poison_value(self.recorder.kind, torch.iinfo(fresh.dtype)))
-
-
-class OnTheCpu(TorchFunctionMode):
-    """Lets an answer that names a GPU run here: where it asks torch for "cuda", it gets the CPU."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is torch.Tensor.cuda:
-            return args[0]
-        return func(*map(_cpu_for_cuda, args), **{name: _cpu_for_cuda(value) for name, value in (kwargs or {}).items()})
-
-
-def _cpu_for_cuda(value: Any) -> Any:
-    if isinstance(value, torch.device) and value.type == "cuda":
-        return torch.device("cpu")
-    return "cpu" if isinstance(value, str) and re.fullmatch(r"cuda(:\d+)?", value) else value

@@ -17,7 +17,7 @@ import tempfile
 import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -44,17 +44,28 @@ class SandboxError(RuntimeError):
     """The sandbox itself could not work (no space, no processes); says nothing about the answer."""
 
 
-def run(bundle: Bundle, cases: list[tuple[Any, ...]], *, poisons: bool = True, limits: Limits | None = None) -> Outcome:
+def run(
+    bundle: Bundle,
+    cases: list[tuple[Any, ...]],
+    *,
+    mode: Literal["interpret", "compile"] = "interpret",
+    poisons: bool = True,
+    targets: tuple[int, ...] = (),
+    limits: Limits | None = None,
+) -> Outcome:
     """Call `bundle.name` once for each tuple of arguments in `cases`, in one fresh process.
 
-    With `poisons`, a call that read masked lanes without `other` is repeated with other poison. Raises
-    `wire.CannotSend` for arguments that are not plain data, and `SandboxError` when no process can be had.
+    In mode "interpret", kernels run in Triton's interpreter, and with `poisons` a call that read masked lanes without `other`
+    is repeated with other poison. In mode "compile", every launch is compiled for each compute capability in `targets` (80 is
+    sm_80), and nothing is run. Raises `wire.CannotSend` for arguments that are not plain data, and `SandboxError` when no
+    process can be had.
     """
     limits = limits or Limits()
     folder = Path(tempfile.mkdtemp(prefix="course-"))
     try:
-        _write_request(folder, bundle, cases, poisons, limits)
-        reply = _ZYGOTE.request(folder, limits.wall_seconds + GRACE)
+        options = {"mode": mode, "poisons": poisons, "targets": list(targets), "limits": asdict(limits)}
+        _write_request(folder, bundle, cases, options)
+        reply = _ZYGOTES[mode].request(folder, limits.wall_seconds + GRACE)
         try:
             return read_outcome(folder, bundle, reply["status"], reply["killed"])
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RuntimeError, OSError) as error:
@@ -64,31 +75,31 @@ def run(bundle: Bundle, cases: list[tuple[Any, ...]], *, poisons: bool = True, l
 
 
 def warm() -> None:
-    """Begin to start the process that later runs are forked from; returns at once."""
-    _ZYGOTE.start()
+    """Begin to start the processes that later runs are forked from; returns at once."""
+    for zygote in _ZYGOTES.values():
+        zygote.start()
 
 
-def _write_request(folder: Path, bundle: Bundle, cases: list[tuple[Any, ...]], poisons: bool, limits: Limits) -> None:
+def _write_request(folder: Path, bundle: Bundle, cases: list[tuple[Any, ...]], options: dict[str, Any]) -> None:
     parcels = [wire.pack(arguments, f"case{number}_") for number, arguments in enumerate(cases)]
     arrays = {name: array for parcel in parcels for name, array in parcel.arrays.items()}
     request = {
         "answer": bundle.name,
         "sys_path": list(bundle.sys_path),
         "cases": [parcel.values for parcel in parcels],
-        "poisons": poisons,
-        "limits": asdict(limits),
+        **options,
     }
     (folder / "answer.py").write_text(bundle.source, encoding="utf-8")
     (folder / "request.json").write_text(json.dumps(request))
     np.savez(folder / "inputs.npz", **arrays)  # type: ignore[arg-type]
 
 
-def _environment() -> dict[str, str]:
-    """The worker's environment: interpreting, without the parent's secrets, and without a GPU."""
-    kept = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SYSTEMROOT", "TEMP", "TMP")
+def _environment(mode: str) -> dict[str, str]:
+    """The worker's environment: one mode, without the parent's secrets, and without a GPU."""
+    kept = "PATH HOME LANG LC_ALL TMPDIR LD_LIBRARY_PATH VIRTUAL_ENV SYSTEMROOT TEMP TMP TRITON_CACHE_DIR TRITON_HOME".split()
     root = str(Path(__file__).resolve().parents[2])
     return {name: os.environ[name] for name in kept if name in os.environ} | {
-        "TRITON_INTERPRET": "1",
+        "TRITON_INTERPRET": "1" if mode == "interpret" else "0",
         "CUDA_VISIBLE_DEVICES": "",
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": root,
@@ -97,9 +108,10 @@ def _environment() -> dict[str, str]:
 
 
 class _Zygote:
-    """The process that workers are forked from, started when it is first needed. Safe to use from several threads."""
+    """The process that workers of one mode are forked from, started when first needed. Safe to use from several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
         self.lock = threading.Lock()
         self.process: subprocess.Popen[str] | None = None
 
@@ -109,12 +121,12 @@ class _Zygote:
             return None
         if self.process is None or self.process.poll() is not None:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "course_lib.checking.zygote"],
+                [sys.executable, "-m", "course_lib.checking.zygote", self.mode],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
-                env=_environment(),
+                env=_environment(self.mode),
                 cwd=tempfile.gettempdir(),
                 start_new_session=True,
             )
@@ -125,7 +137,7 @@ class _Zygote:
         with self.lock:
             process = self.start()
             if process is None:
-                return _run_alone(folder, kill_after)
+                return _run_alone(folder, kill_after, self.mode)
             assert process.stdin is not None and process.stdout is not None
             try:
                 if not self.ready:
@@ -159,11 +171,11 @@ class _Zygote:
             self.process = None
 
 
-def _run_alone(folder: Path, kill_after: float) -> dict[str, Any]:
+def _run_alone(folder: Path, kill_after: float, mode: str) -> dict[str, Any]:
     """One worker in a Python of its own."""
     start_up = 60.0  # importing torch and Triton, which the answer's own clock does not count
     command = [sys.executable, "-m", "course_lib.checking.worker", str(folder)]
-    process = subprocess.Popen(command, env=_environment(), stdin=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=_environment(mode), stdin=subprocess.DEVNULL)
     try:
         code = process.wait(kill_after + start_up)
         return {"status": code << 8 if code >= 0 else -code, "killed": False}
@@ -173,5 +185,6 @@ def _run_alone(folder: Path, kill_after: float) -> dict[str, Any]:
         return {"status": 9, "killed": True}
 
 
-_ZYGOTE = _Zygote()
-atexit.register(_ZYGOTE.stop)
+_ZYGOTES = {mode: _Zygote(mode) for mode in ("interpret", "compile")}
+for _zygote in _ZYGOTES.values():
+    atexit.register(_zygote.stop)

@@ -61,6 +61,23 @@ def interpret(work: Work) -> list[Finding]:
     return _run(work, tuple(more.values())) if more else []
 
 
+def compiler(work: Work) -> list[Finding]:
+    """Compile every launch for GPUs of several generations: the interpreter accepts much that a compiler refuses."""
+    limits = sandbox.Limits(cpu_seconds=30, wall_seconds=40)
+    arguments = [case.arguments for case in work.cases]
+    outcome = sandbox.run(work.bundle, arguments, mode="compile", targets=work.exercise.targets, limits=limits)
+    failure = outcome.failure
+    if failure is not None and failure.kind == "does_not_compile":
+        case = work.cases[failure.case].label if 0 <= failure.case < len(work.cases) else None
+        return [_refusal(failure, work.bundle, case)]
+    if failure is not None:
+        reason = f"{failure_finding(failure, work.bundle, None).message}, while its kernels were being compiled"
+        work.skipped.append(Skipped("compiler", reason))
+    elif outcome.undecided is not None:
+        work.skipped.append(Skipped("compiler", f"the launcher needs computed results to go on ({outcome.undecided})"))
+    return []
+
+
 def use_of_memory(work: Work) -> list[Finding]:
     """Judge what the kernels did to memory, and whether kernels did the work at all."""
     return list(itertools.islice(_in_order(work, _memory_of_case), 1))
@@ -78,10 +95,15 @@ def values(work: Work) -> list[Finding]:
 
 STAGES: tuple[tuple[str, Stage], ...] = (
     ("interpreter", interpret),
+    ("compiler", compiler),
     ("memory", use_of_memory),
     ("values", values),
 )
-"""The flow of a check, in order. Compilation and the GPU will stand after "values"."""
+"""The flow of a check, in order.
+
+The compiler comes before the judges: what it refuses has no meaning that could be judged, whatever the interpreter made of it.
+The GPU will stand at the end.
+"""
 
 
 def label(params: Params) -> str:
@@ -242,6 +264,32 @@ def _by_torch(exercise: Exercise, call: Call) -> Finding | None:
             "Here the kernel does the work; the launcher may only allocate tensors and make views of them"
             + (", or copy them." if exercise.torch_may == "copy" else "."),
         ),
+    )
+
+
+# --- compiler -----------------------------------------------------------------------------------------------------
+
+EXPLANATIONS = {
+    "arange's range must be a power of 2": "A tile's length is a power of two. Round up with `triton.next_power_of_2`.",
+    "Cannot access global variable": "A kernel sees no Python variables except `tl.constexpr` ones. Pass it as an argument.",
+    "unsupported AST node type": "This piece of Python has no counterpart in a kernel.",
+    "was specified but unrecognised": "That keyword is neither an argument of the kernel nor a launch option.",
+    "is not defined": "A name first set inside an `if` or a loop does not exist after it. Set it before, too.",
+}
+
+
+def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
+    told = failure.details
+    line = told.get("line")
+    explanation = next((text for words, text in EXPLANATIONS.items() if words in failure.message), None)
+    reason, *more = failure.message.splitlines() or [""]
+    return Finding(
+        "does_not_compile",
+        f"for sm_{told['target']}, Triton says: {reason}",
+        case=case,
+        kernel=told.get("kernel"),
+        source=bundle.line(line) if line else None,
+        details=tuple([explanation] if explanation else more[:4]),
     )
 
 

@@ -91,7 +91,8 @@ def unpack(values: list[Any], arrays: dict[str, np.ndarray], poison: float | Non
 
 def values_of(tensor: torch.Tensor) -> np.ndarray:
     """A tensor's elements in row-major order as raw bytes."""
-    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    flat = torch.empty(tensor.numel(), dtype=tensor.dtype)  # a contiguous tensor of one element may have any stride
+    flat.view(tensor.shape).copy_(tensor.detach())
     return flat.view(torch.uint8).numpy() if flat.numel() else np.zeros(0, dtype=np.uint8)
 
 

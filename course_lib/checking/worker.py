@@ -1,14 +1,14 @@
 """The inside of the process that runs an answer. It knows inputs and nothing about what is expected.
 
-`main(folder)` reads `request.json` and `inputs.npz`, runs the answer on every case under limits, and writes one
-`case_NNN_<poison>.npz` for each call that ended, or `error.json` for the one that did not. A process that dies on the
-spot leaves `where.bin` (see `recorder.Whereabouts`) and, after a signal, `fault.txt`.
+`main(folder)` reads `request.json` and hands the answer, under limits, to `interpreting.run` or `compiling.run`, which write
+what came of it into the folder. When that raises, `error.json` says what; a process that dies on the spot leaves `where.bin`
+(see `inside.Whereabouts`) and, after a signal, `fault.txt`.
 """
 
 from __future__ import annotations
 
 import faulthandler
-import importlib.util
+import importlib
 import json
 import os
 import resource
@@ -19,13 +19,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import numpy as np
-import torch
+from course_lib.checking.inside import ANSWER_FILE, Whereabouts
 
-from course_lib.checking import hooks, wire
-from course_lib.checking.recorder import POISONS, OnTheCpu, Poison, Recorder, TooMuchTraffic, TorchWatch, Whereabouts
-
-ANSWER_FILE = "answer.py"
+MODES = {"interpret": "course_lib.checking.interpreting", "compile": "course_lib.checking.compiling"}
+"""The module whose `run` does the work. A process has one mode: Triton decides it once, at its import."""
 
 
 def main(folder: Path) -> None:
@@ -36,8 +33,9 @@ def main(folder: Path) -> None:
     where = Whereabouts(Path("where.bin"))
     faulthandler.enable(open("fault.txt", "w"), all_threads=False)  # noqa: SIM115 - must stay open until the end
     _set_limits(request["limits"], where)
+    sys.path[:0] = request["sys_path"]
     try:
-        run(request, where)
+        importlib.import_module(MODES[request["mode"]]).run(request, where)
         code = 0
     except BaseException as error:  # the process is the answer's: whatever it raises is the result
         _lift_memory_limit()
@@ -45,72 +43,6 @@ def main(folder: Path) -> None:
         code = 1
     sys.stdout.flush()
     os._exit(code)
-
-
-def run(request: dict[str, Any], where: Whereabouts) -> None:
-    """Import the answer, call it on every case, and write down what came of each call."""
-    sys.path[:0] = request["sys_path"]
-    np.seterr(all="ignore")  # poison overflows; what matters shows in the result
-    answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
-    with np.load("inputs.npz", allow_pickle=False) as stored:
-        arrays = dict(stored)
-    for number, values in enumerate(request["cases"]):
-        where.case = number
-        for poison in POISONS[: 3 if request["poisons"] else 1]:
-            recorder = call(answer, values, arrays, poison, where, f"case_{number:03d}_{poison}.npz")
-            if recorder.poisoned == 0:
-                break  # nothing undefined was read, so another poison would change nothing
-
-
-def load_answer(path: Path, name: str) -> Any:
-    """The function called `name` from the bundled module."""
-    spec = importlib.util.spec_from_file_location("answer", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["answer"] = module
-    spec.loader.exec_module(module)
-    return getattr(module, name)
-
-
-def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whereabouts, file: str) -> Recorder:
-    """Call the answer once on fresh copies of its arguments and save what it returned and did."""
-    arguments = wire.unpack(values, arrays, poison=float("nan"))
-    recorder = Recorder(where, poison)
-    for position, argument in enumerate(arguments):
-        if isinstance(argument, torch.Tensor):
-            recorder.argument(position, argument)
-    where.program, where.launch, where.line = (-1, -1, -1), -1, -1
-    where.write()
-    hooks.install(recorder)
-    with OnTheCpu(), TorchWatch(recorder) as watch:
-        result = answer(*arguments)
-    saved = recorder.arrays()
-    header: dict[str, Any] = {"launches": recorder.launches, "ops": watch.ops, "poisoned": recorder.poisoned}
-    header["result"] = _result(result, recorder, saved)
-    for position, argument in enumerate(arguments):
-        if isinstance(argument, torch.Tensor):
-            saved[f"after_{position}"] = wire.values_of(argument)
-    saved["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    np.savez("saving.npz", **saved)  # type: ignore[arg-type]
-    os.replace("saving.npz", file)
-    return recorder
-
-
-def _result(result: Any, recorder: Recorder, saved: dict[str, np.ndarray]) -> dict[str, Any]:
-    """What came back, as plain data. Only a plain tensor counts as one: a subclass may lie about its values."""
-    if type(result) is torch.Tensor and result.layout == torch.strided:
-        saved["result"] = wire.values_of(result)
-        return {"view": recorder.view("result", result), "device": result.device.type}
-    if isinstance(result, tuple):
-        return {"tuple": [_result_item(item, i, recorder, saved) for i, item in enumerate(result)]}
-    return {"type": type(result).__name__, "repr": repr(result)[:200]}
-
-
-def _result_item(item: Any, position: int, recorder: Recorder, saved: dict[str, np.ndarray]) -> dict[str, Any]:
-    if type(item) is torch.Tensor:
-        saved[f"result_{position}"] = wire.values_of(item)
-        return {"view": recorder.view(f"result[{position}]", item), "device": item.device.type}
-    return {"type": type(item).__name__, "repr": repr(item)[:200]}
 
 
 # --- when it goes wrong -------------------------------------------------------------------------------------------
@@ -138,6 +70,7 @@ def describe(error: BaseException, where: Whereabouts) -> dict[str, Any]:
         "frames": frames[-20:] or ([(line, "<module>")] if line else []),
         "case": where.case,
         "program": list(where.program),
+        "details": getattr(cause, "details", {}),
     }
 
 
@@ -145,8 +78,9 @@ def _kind(cause: BaseException) -> str:
     memory_words = ("can't allocate memory", "not enough memory", "Unable to allocate")
     if isinstance(cause, MemoryError) or any(words in str(cause) for words in memory_words):
         return "memory_limit"
-    if isinstance(cause, TooMuchTraffic):
-        return "too_much_traffic"
+    by_name = {"TooMuchTraffic": "too_much_traffic", "DoesNotCompile": "does_not_compile"}
+    if type(cause).__module__.startswith("course_lib.") and type(cause).__name__ in by_name:
+        return by_name[type(cause).__name__]
     if isinstance(cause, NotImplementedError) and _raised_by_answer(cause):
         return "not_done"
     return "exit" if isinstance(cause, SystemExit) else "crash"

@@ -1,4 +1,4 @@
-"""A process that has Triton's interpreter loaded, and forks a worker from itself for every request.
+"""A process that has Triton loaded, in one mode, and forks a worker from itself for every request of that mode.
 
 Importing torch and Triton takes about two seconds; a fork takes some milliseconds. One request a line comes on standard
 input, `{"folder": …, "kill_after": seconds}`; one reply a line leaves on standard output, `{"status": …, "killed": …}`
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import importlib
 import json
 import os
 import select
@@ -19,18 +20,19 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from course_lib.checking import wire, worker
-from course_lib.checking.recorder import Whereabouts
+from course_lib.checking.inside import Whereabouts
 
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
 
-def main() -> None:
-    """Serve requests until standard input closes."""
+def main(mode: str) -> None:
+    """Serve requests of one mode until standard input closes."""
     torch.set_num_threads(1)  # threads do not survive a fork
-    _rehearse()
+    _rehearse(mode)
     gc.freeze()
     _say({"ready": True})
     while request := sys.stdin.readline():
@@ -60,16 +62,16 @@ def rehearse(x):
 """
 
 
-def _rehearse() -> None:
+def _rehearse(mode: str) -> None:
     """Run one small kernel, so that all that loads on first use is loaded here once and not in every worker."""
+    parcel = wire.pack((torch.arange(5.0),), "x")
+    request = {"answer": "rehearse", "cases": [parcel.values], "poisons": False, "targets": [80]}
     here = os.getcwd()
     with tempfile.TemporaryDirectory(prefix="course-rehearsal-") as folder:
         os.chdir(folder)
-        (Path(folder) / "answer.py").write_text(REHEARSAL)
-        answer = worker.load_answer(Path(folder) / "answer.py", "rehearse")
-        parcel = wire.pack((torch.arange(5.0),), "x")
-        where = Whereabouts(Path("where.bin"))
-        worker.call(answer, parcel.values, parcel.arrays, "nan", where, "case_000_nan.npz")
+        Path("answer.py").write_text(REHEARSAL)
+        np.savez("inputs.npz", **parcel.arrays)  # type: ignore[arg-type]
+        importlib.import_module(worker.MODES[mode]).run(request, Whereabouts(Path("where.bin")))
         os.chdir(here)
 
 
@@ -112,4 +114,4 @@ def _die_with(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

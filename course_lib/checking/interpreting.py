@@ -1,0 +1,72 @@
+"""Running an answer in Triton's interpreter, with every access to memory recorded.
+
+Runs inside the worker's process (`worker.py`). Writes one `case_NNN_<poison>.npz` for each call that ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from course_lib.checking import hooks, wire
+from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Whereabouts, load_answer, load_arrays
+from course_lib.checking.recorder import POISONS, Poison, Recorder, TorchWatch
+
+
+def run(request: dict[str, Any], where: Whereabouts) -> None:
+    """Import the answer, call it on every case, and write down what came of each call."""
+    np.seterr(all="ignore")  # poison overflows; what matters shows in the result
+    answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
+    arrays = load_arrays()
+    for number, values in enumerate(request["cases"]):
+        where.case = number
+        for poison in POISONS[: 3 if request["poisons"] else 1]:
+            recorder = call(answer, values, arrays, poison, where, f"case_{number:03d}_{poison}.npz")
+            if recorder.poisoned == 0:
+                break  # nothing undefined was read, so another poison would change nothing
+
+
+def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whereabouts, file: str) -> Recorder:
+    """Call the answer once on fresh copies of its arguments and save what it returned and did."""
+    arguments = wire.unpack(values, arrays, poison=float("nan"))
+    recorder = Recorder(where, poison)
+    for position, argument in enumerate(arguments):
+        if isinstance(argument, torch.Tensor):
+            recorder.argument(position, argument)
+    where.program, where.launch, where.line = (-1, -1, -1), -1, -1
+    where.write()
+    hooks.install(recorder)
+    with OnTheCpu(), TorchWatch(recorder) as watch:
+        result = answer(*arguments)
+    saved = recorder.arrays()
+    header: dict[str, Any] = {"launches": recorder.launches, "ops": watch.ops, "poisoned": recorder.poisoned}
+    header["result"] = _result(result, recorder, saved)
+    for position, argument in enumerate(arguments):
+        if isinstance(argument, torch.Tensor):
+            saved[f"after_{position}"] = wire.values_of(argument)
+    saved["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez("saving.npz", **saved)  # type: ignore[arg-type]
+    os.replace("saving.npz", file)
+    return recorder
+
+
+def _result(result: Any, recorder: Recorder, saved: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What came back, as plain data. Only a plain tensor counts as one: a subclass may lie about its values."""
+    if type(result) is torch.Tensor and result.layout == torch.strided:
+        saved["result"] = wire.values_of(result)
+        return {"view": recorder.view("result", result), "device": result.device.type}
+    if isinstance(result, tuple):
+        return {"tuple": [_result_item(item, i, recorder, saved) for i, item in enumerate(result)]}
+    return {"type": type(result).__name__, "repr": repr(result)[:200]}
+
+
+def _result_item(item: Any, position: int, recorder: Recorder, saved: dict[str, np.ndarray]) -> dict[str, Any]:
+    if type(item) is torch.Tensor:
+        saved[f"result_{position}"] = wire.values_of(item)
+        return {"view": recorder.view(f"result[{position}]", item), "device": item.device.type}
+    return {"type": type(item).__name__, "repr": repr(item)[:200]}

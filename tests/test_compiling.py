@@ -1,0 +1,178 @@
+"""The compiler's stage: what the interpreter lets by and a GPU's compiler refuses, and the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from course_lib.checking import sandbox
+from course_lib.checking.bundle import bundle_file
+from course_lib.checking.check import check_file
+from course_lib.checking.findings import Report
+
+DOUBLE = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def double_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    offsets = pid * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    tl.store(out_ptr + offsets, 2 * x, mask=mask)
+
+def double(x):
+    out = torch.empty_like(x)
+    double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)
+    return out
+"""
+LOAD = "    x = tl.load("
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Callable[[str], Report]:
+    def judge(source: str) -> Report:
+        path = tmp_path / "answer_file.py"
+        path.write_text(source)
+        return check_file("double", path, seed=0)
+
+    return judge
+
+
+def with_lines(lines: str) -> str:
+    return DOUBLE.replace(LOAD, f"{lines}\n{LOAD}")
+
+
+REFUSED = {
+    "a Python global": (
+        DOUBLE.replace("@triton.jit", "FACTOR = 2\n\n@triton.jit").replace("2 * x", "FACTOR * x"),
+        "tl.store(out_ptr + offsets, FACTOR * x, mask=mask)",
+    ),
+    "break": (with_lines("    for i in range(3):\n        if i == 1:\n            break"), "break"),
+    "continue": (with_lines("    for i in range(3):\n        continue"), "continue"),
+    "a list comprehension": (with_lines("    y = [i for i in range(3)]"), "y = [i for i in range(3)]"),
+    "an f-string of a value": (with_lines("    s = f'{pid}'"), "s = f'{pid}'"),
+    "a try": (with_lines("    try:\n        y = 1\n    except ValueError:\n        y = 2"), "try:"),
+    "an if on a tile": (with_lines("    if offsets < n:\n        pid = 3"), "if offsets < n:"),
+    "a chained comparison": (with_lines("    mask = 0 <= offsets < n"), "mask = 0 <= offsets < n"),
+    "a name set in one branch": (
+        with_lines("    if n > 0:\n        scale = 2").replace("2 * x", "scale * x"),
+        "tl.store(out_ptr + offsets, scale * x, mask=mask)",
+    ),
+    "a counter that turns into a float": (
+        with_lines("    total = 0\n    for i in range(n):\n        total += 0.5"),
+        "for i in range(n):",
+    ),
+    "torch in a kernel": (with_lines("    y = torch.ones(3)"), None),
+    "an unknown launch option": (DOUBLE.replace("BLOCK=64)", "BLOCK=64, num_wraps=4)"), None),
+    "a helper's fault": (
+        DOUBLE.replace("@triton.jit", "@triton.jit\ndef twice(x):\n    z = {}\n    return 2 * x\n\n@triton.jit", 1).replace(
+            "2 * x, mask", "twice(x), mask"
+        ),
+        "z = {}",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_only_the_compiler_refuses_is_refused_with_its_line(judged: Callable[[str], Report], what: str) -> None:
+    source, line = REFUSED[what]
+    report = judged(source)
+    assert [finding.kind for finding in report.findings] == ["does_not_compile"]
+    finding = report.findings[0]
+    assert (finding.source.text if finding.source else None) == line
+    assert "sm_75" in finding.message and "0x" not in finding.message
+    assert finding.kernel == "double_kernel"
+
+
+def test_a_right_answer_is_compiled_for_each_target_at_each_launch(tmp_path: Path) -> None:
+    path = tmp_path / "answer_file.py"
+    path.write_text(DOUBLE)
+    cases = [(torch.ones(n),) for n in (1, 16, 17)]
+    outcome = sandbox.run(bundle_file(path, "double"), cases, mode="compile", targets=(75, 80, 90))
+    assert outcome.failure is None and outcome.undecided is None
+    assert list(outcome.compiled) == [f"double_kernel for sm_{target}" for target in (75, 80, 90) for _ in cases]
+
+
+def test_an_argument_that_is_one_is_a_constant_as_on_a_gpu(judged: Callable[[str], Report]) -> None:
+    report = judged(with_lines("    wide = n.to(tl.int64)"))
+    assert report.findings[0].kind == "does_not_compile"
+    assert report.findings[0].case == "n=1"
+
+
+MATMUL = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def matmul_kernel(a_ptr, b_ptr, out_ptr, K, N: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr):
+    rows, inner = tl.arange(0, N), tl.arange(0, BK)
+    total = tl.zeros((N, N), dtype=tl.float32)
+    for k in tl.range(0, K, BK, num_stages=STAGES):
+        a = tl.load(a_ptr + rows[:, None] * K + k + inner[None, :])
+        b = tl.load(b_ptr + (k + inner)[:, None] * N + rows[None, :])
+        total = tl.dot(a, b, total)
+    tl.store(out_ptr + rows[:, None] * N + rows[None, :], total)
+
+def matmul(a, b, stages):
+    out = torch.empty(64, 64)
+    matmul_kernel[(1,)](a, b, out, a.shape[1], N=64, BK=128, STAGES=stages)
+    return out
+"""
+
+
+def test_shared_memory_beyond_the_gpu_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "answer_file.py"
+    path.write_text(MATMUL)
+    a, b = torch.ones(64, 512, dtype=torch.float16), torch.ones(512, 64, dtype=torch.float16)
+    outcomes = [sandbox.run(bundle_file(path, "matmul"), [(a, b, stages)], mode="compile", targets=(80,)) for stages in (2, 9)]
+    assert outcomes[0].failure is None
+    refused = outcomes[1].failure
+    assert refused is not None and refused.kind == "does_not_compile"
+    assert "shared memory" in refused.message
+
+
+def test_a_launcher_that_needs_results_is_a_stated_skip_and_no_refusal(judged: Callable[[str], Report]) -> None:
+    guarded = DOUBLE.replace(
+        "    return out", "    if x.numel() and out[0].item() != 2 * x[0].item():\n        raise ValueError\n    return out"
+    )
+    report = judged(guarded)
+    assert [skip.stage for skip in report.skipped] == ["compiler"]
+    assert not {finding.kind for finding in report.findings} & {"crash", "does_not_compile"}
+
+
+def test_a_cache_that_cannot_be_written_is_a_stated_skip(
+    judged: Callable[[str], Report], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    zygote = sandbox._Zygote("compile")
+    monkeypatch.setitem(sandbox._ZYGOTES, "compile", zygote)
+    report = judged(DOUBLE)
+    zygote.stop()
+    assert not report.findings
+    assert [skip.stage for skip in report.skipped] == ["compiler"]
+    assert "Not judged here (compiler)" in repr(report)
+
+
+def test_an_autotuned_kernel_is_compiled_in_every_configuration(tmp_path: Path) -> None:
+    path = tmp_path / "answer_file.py"
+    configurations = "configs=[triton.Config({'BLOCK': 32}), triton.Config({'BLOCK': 128}, num_warps=8)], key=['n']"
+    source = DOUBLE.replace("@triton.jit", f"@triton.autotune({configurations})\n@triton.jit").replace(", BLOCK=64)", ")")
+    path.write_text(source.replace("(triton.cdiv(x.numel(), 64),)", "lambda meta: (triton.cdiv(x.numel(), meta['BLOCK']),)"))
+    outcome = sandbox.run(bundle_file(path, "double"), [(torch.ones(5),)], mode="compile", targets=(80,))
+    assert outcome.failure is None and outcome.undecided is None
+    assert outcome.compiled == ("double_kernel for sm_80",)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    ["(offsets < n) and (offsets >= 0)", "(offsets < 0) or (offsets < n)", "not (offsets >= n)", "(n > 0) and (offsets < n)"],
+)
+def test_and_or_not_on_tiles_mean_in_the_interpreter_what_they_mean_when_compiled(
+    judged: Callable[[str], Report], mask: str
+) -> None:
+    report = judged(DOUBLE.replace("mask = offsets < n", f"mask = {mask}"))
+    assert report.passed, report
