@@ -130,12 +130,14 @@ def _first_block_only(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> s
 
 def _tail(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
     start = _suffix(wrong.reshape(-1))
-    if start is not None:
-        return f"the last {got.size - start} of {got.size} elements are wrong; all before them are right"
+    if start is not None and got.size - start <= start:  # more than half is no tail: the first elements are right by luck
+        left = got.size - start
+        which = "the last element is" if left == 1 else f"the last {left} of {got.size} elements are"
+        return f"{which} wrong; all before {'it' if left == 1 else 'them'} are right"
     if wrong.ndim == 2:
         columns = np.asarray(wrong.any(axis=0))
         start = _suffix(columns)
-        if start is not None and wrong[:, columns].all():
+        if start is not None and start > 1 and wrong[:, columns].all():
             return f"in every row the columns from {start} on are wrong; all before them are right"
     return None
 

@@ -48,7 +48,7 @@ def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whe
     header["result"] = _result(result, recorder, saved)
     for position, argument in enumerate(arguments):
         if isinstance(argument, torch.Tensor):
-            saved[f"after_{position}"] = wire.values_of(argument)
+            saved[f"after_{position}"] = wire.values_of(wire.once(argument))
     saved["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     np.savez("saving.npz", **saved)  # type: ignore[arg-type]
     os.replace("saving.npz", file)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 import torch
 
+from course_lib.checking import wire
 from course_lib.checking.events import Event, IntArray, Trace, View
 from course_lib.checking.findings import Finding
 
@@ -52,12 +53,18 @@ def stray_access(trace: Trace) -> Finding | None:
 
 def _where(view: View, offsets: IntArray) -> str:
     """In words, on which side of the view the offsets lie."""
-    extent = int(view.elements.max() - view.offset) + 1 if view.numel else 0
+    extent = _extent(view)
     if (offsets < 0).all():
         return "before the start of"
     if (offsets >= extent).all():
         return "past the end of"
     return "between the elements of" if ((offsets >= 0) & (offsets < extent)).all() else "outside"
+
+
+def _extent(view: View) -> int:
+    """How many elements lie between the first and the last one of a view, both included."""
+    steps = zip(view.shape, view.stride, strict=True)
+    return 1 + sum((size - 1) * step for size, step in steps) if view.numel else 0
 
 
 def race(trace: Trace) -> Finding | None:
@@ -166,11 +173,11 @@ def undefined_lanes(traces: Iterable[Trace], results: list[torch.Tensor]) -> Fin
 
 
 def input_changed(trace: Trace, before: list[torch.Tensor | None], after: dict[int, torch.Tensor]) -> Finding | None:
-    """Are the tensor arguments as they were? `after` holds the bytes of each one's elements."""
+    """Are the tensor arguments as they were? `after` holds the bytes of each one's elements, each once (`wire.once`)."""
     for position, tensor in enumerate(before):
         if tensor is None or position not in after or not tensor.numel():
             continue
-        was = tensor.contiguous().reshape(-1).view(torch.uint8).reshape(-1, tensor.element_size())
+        was = torch.from_numpy(wire.values_of(wire.once(tensor))).reshape(-1, tensor.element_size())
         changed = (was != after[position].reshape(was.shape)).any(dim=1)
         if bool(changed.any()):
             return _changed(trace, position, changed)
@@ -198,7 +205,10 @@ def _storage_elements(trace: Trace, event: Event) -> IntArray:
 
 
 def _size(view: View) -> str:
-    return _elements(view.numel) + (f" (shape {view.shape}, strides {view.stride})" if len(view.shape) > 1 else "")
+    extent = _extent(view)
+    reach = f", so its offsets end at {extent - 1}" if extent != view.numel else ""
+    layout = f" (shape {view.shape}, strides {view.stride}{reach})" if len(view.shape) > 1 or reach else ""
+    return _elements(view.numel) + layout
 
 
 def _elements(count: int) -> str:

@@ -89,6 +89,14 @@ def unpack(values: list[Any], arrays: dict[str, np.ndarray], poison: float | Non
     return tuple(one(value) for value in values)
 
 
+def once(tensor: torch.Tensor) -> torch.Tensor:
+    """A view of a tensor without the repetitions that a stride of 0 makes."""
+    for axis, (size, step) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
+        if step == 0 and size > 1:
+            tensor = tensor.narrow(axis, 0, 1)
+    return tensor
+
+
 def values_of(tensor: torch.Tensor) -> np.ndarray:
     """A tensor's elements in row-major order as raw bytes."""
     flat = torch.empty(tensor.numel(), dtype=tensor.dtype)  # a contiguous tensor of one element may have any stride
