@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -226,3 +227,54 @@ def test_the_parents_numpy_and_torch_are_as_they_were() -> None:
     assert os.environ.get("COURSE_IN_WORKER") is None
     assert "answer" not in sys.modules
     assert np.geterr()["over"] == "warn"
+
+
+def test_a_child_that_left_the_group_does_not_outlive_the_answer(bundled: Maker, tmp_path: Path) -> None:
+    mark = tmp_path / "alive"
+    body = f"""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(3)
+            open({str(mark)!r}, "w").close()
+        os._exit(0)
+    return launch(arguments[0])"""
+    assert sandbox.run(bundled(body), [(torch.ones(3),)]).failure is None
+    time.sleep(3.5)
+    assert not mark.exists()
+
+
+def test_an_answer_has_no_network(bundled: Maker) -> None:
+    body = """
+    import socket
+    server = socket.socket(); server.bind(("0.0.0.0", 0)); server.listen()
+    print("reached" if socket.socket().connect_ex(("127.0.0.1", PORT)) == 0 else "cut off")
+    return launch(arguments[0])"""
+    import socket
+
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        outcome = sandbox.run(bundled(body.replace("PORT", str(server.getsockname()[1]))), [(torch.ones(3),)])
+    if not _may_have_namespaces():
+        pytest.skip("this system lets no process have namespaces of its own")
+    assert outcome.printed.strip() == "cut off"
+
+
+def test_an_answer_cannot_read_its_parents_memory(bundled: Maker) -> None:
+    body = """
+    try:
+        open(f"/proc/PARENT/mem", "rb").read(0)
+        print("opened")
+    except OSError as error:
+        print("refused")
+    return launch(arguments[0])"""
+    if not _may_have_namespaces():
+        pytest.skip("this system lets no process have namespaces of its own")
+    outcome = sandbox.run(bundled(body.replace("PARENT", str(os.getpid()))), [(torch.ones(3),)])
+    assert outcome.printed.strip() == "refused"
+
+
+def _may_have_namespaces() -> bool:
+    probe = "import ctypes, sys; sys.exit(0 if ctypes.CDLL(None).unshare(0x50000000) == 0 else 1)"
+    return subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0

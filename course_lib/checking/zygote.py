@@ -26,7 +26,7 @@ import torch
 from course_lib.checking import wire, worker
 from course_lib.checking.inside import Whereabouts
 
-PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # <linux/prctl.h>
 
 
 def main(mode: str) -> None:
@@ -34,6 +34,7 @@ def main(mode: str) -> None:
     torch.set_num_threads(1)  # threads do not survive a fork
     _rehearse(mode)
     gc.freeze()
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # a worker's orphans become this process's, so that none gets away
     _say({"ready": True})
     while request := sys.stdin.readline():
         message = json.loads(request)
@@ -98,12 +99,35 @@ def _wait(child: int, seconds: float) -> dict[str, object]:
     os.close(handle)
     _, status = os.waitpid(child, 0)
     _kill_group(child)
+    _kill_orphans()
     return {"status": status, "killed": killed}
 
 
 def _kill_group(child: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
+
+
+def _kill_orphans() -> None:
+    """End every process that the worker left behind, also those that left its group."""
+    me = os.getpid()
+    while True:
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0]:
+                continue
+        except ChildProcessError:
+            return
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and _parent_of(entry) == me:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(entry.name), signal.SIGKILL)
+
+
+def _parent_of(process: Path) -> int:
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _die_with(parent: int) -> None:
