@@ -218,9 +218,28 @@ def test_a_forged_result_file_is_not_unpickled(bundled: Maker, tmp_path: Path) -
     numpy.savez("case_000_nan.npz", header=numpy.array([Evil()], dtype=object))
     os._exit(0)
 """
-    with pytest.raises(sandbox.SandboxError, match="cannot be read"):
+    with pytest.raises(sandbox.SandboxError, match="not written by the checker"):
         sandbox.run(bundled(body), [(torch.ones(3),)])
     assert not mark.exists()
+
+
+def test_a_forged_result_without_the_key_is_no_result(bundled: Maker) -> None:
+    body = """
+    import io, json, numpy
+    header = {"launches": [], "ops": {}, "poisoned": 0, "result": {"type": "int", "repr": "1"}}
+    raw = numpy.frombuffer(json.dumps(header).encode(), dtype=numpy.uint8)
+    content = io.BytesIO()
+    numpy.savez(content, header=raw, events=numpy.zeros((0, 15), numpy.int64), touched=numpy.zeros(0, numpy.int64))
+    open("case_000_nan.npz", "wb").write(bytes(32) + content.getvalue())
+    os._exit(0)
+"""
+    with pytest.raises(sandbox.SandboxError, match="not written by the checker"):
+        sandbox.run(bundled(body), [(torch.ones(3),)])
+
+
+def test_the_key_is_gone_before_the_answer_begins(bundled: Maker) -> None:
+    outcome = sandbox.run(bundled("    print(sorted(os.listdir('.')))\n" + RIGHT), [(torch.ones(3),)])
+    assert "request.json" not in outcome.printed and "inputs.npz" in outcome.printed
 
 
 def test_the_parents_numpy_and_torch_are_as_they_were() -> None:

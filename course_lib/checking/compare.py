@@ -123,7 +123,7 @@ def _shifted(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None
 
 def _first_block_only(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
     start = _suffix(wrong.reshape(-1))
-    if start is None or start < 2 or got.size - start < start:
+    if start is None or got.size - start < start:
         return None
     return f"the first {start} elements are right, and all {got.size - start} after them are wrong"
 
@@ -137,15 +137,15 @@ def _tail(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
     if wrong.ndim == 2:
         columns = np.asarray(wrong.any(axis=0))
         start = _suffix(columns)
-        if start is not None and start > 1 and wrong[:, columns].all():
+        if start is not None and wrong[:, columns].all():
             return f"in every row the columns from {start} on are wrong; all before them are right"
     return None
 
 
 def _suffix(wrong: np.ndarray) -> int | None:
-    """Where the wrong elements begin, if they are exactly the last ones (and not all)."""
+    """Where the wrong elements begin, if they are exactly the last ones. One right element is luck, not a beginning."""
     start = int(np.argmax(wrong))
-    return start if start > 0 and wrong[start:].all() else None
+    return start if start > 1 and wrong[start:].all() else None
 
 
 def _periodic(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:

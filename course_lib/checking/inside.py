@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import importlib.util
 import mmap
 import os
@@ -45,6 +46,13 @@ def load_answer(path: Path, name: str) -> Any:
     sys.modules["answer"] = module
     spec.loader.exec_module(module)
     return getattr(module, name)
+
+
+def save(file: str, content: bytes, key: str) -> None:
+    """Write a result with its signature. Only the worker's own code has the key, so a forged result is told apart."""
+    signature = hmac.digest(bytes.fromhex(key), content, "sha256")
+    Path("saving").write_bytes(signature + content)
+    os.replace("saving", file)
 
 
 def load_arrays(path: Path = Path("inputs.npz")) -> dict[str, np.ndarray]:

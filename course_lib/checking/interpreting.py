@@ -5,8 +5,8 @@ Runs inside the worker's process (`worker.py`). Writes one `case_NNN_<poison>.np
 
 from __future__ import annotations
 
+import io
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from course_lib.checking import hooks, wire
-from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Whereabouts, load_answer, load_arrays
+from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Whereabouts, load_answer, load_arrays, save
 from course_lib.checking.recorder import POISONS, Poison, Recorder, TorchWatch
 
 
@@ -22,16 +22,16 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     """Import the answer, call it on every case, and write down what came of each call."""
     np.seterr(all="ignore")  # poison overflows; what matters shows in the result
     answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
-    arrays = load_arrays()
+    arrays, key = load_arrays(), request["key"]
     for number, values in enumerate(request["cases"]):
         where.case = number
         for poison in POISONS[: 3 if request["poisons"] else 1]:
-            recorder = call(answer, values, arrays, poison, where, f"case_{number:03d}_{poison}.npz")
+            recorder = call(answer, values, arrays, poison, where, f"case_{number:03d}_{poison}.npz", key)
             if recorder.poisoned == 0:
                 break  # nothing undefined was read, so another poison would change nothing
 
 
-def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whereabouts, file: str) -> Recorder:
+def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whereabouts, file: str, key: str) -> Recorder:
     """Call the answer once on fresh copies of its arguments and save what it returned and did."""
     arguments = wire.unpack(values, arrays, poison=float("nan"))
     recorder = Recorder(where, poison)
@@ -50,8 +50,9 @@ def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whe
         if isinstance(argument, torch.Tensor):
             saved[f"after_{position}"] = wire.values_of(wire.once(argument))
     saved["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    np.savez("saving.npz", **saved)  # type: ignore[arg-type]
-    os.replace("saving.npz", file)
+    content = io.BytesIO()
+    np.savez(content, **saved)  # type: ignore[arg-type]
+    save(file, content.getvalue(), key)
     return recorder
 
 

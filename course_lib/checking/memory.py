@@ -129,6 +129,9 @@ def unwritten(trace: Trace, result: View) -> Finding | None:
     details = [f"Of {_elements(result.numel)}, these were not written: {ranges(missing)} (counted in row-major order)."]
     if not writes and any(e.kind != "load" for e in trace.events):
         details.append("The kernel wrote to another tensor than the one that was returned.")
+    for launch in trace.launches:
+        if 0 in launch.grid:
+            details.append(f"`{launch.kernel}` was launched with the grid {launch.grid}: no program ran.")
     blame = writes[-1] if writes else None
     return Finding(
         "unwritten",
@@ -139,6 +142,25 @@ def unwritten(trace: Trace, result: View) -> Finding | None:
         details=tuple(details),
         evidence={"missing": missing[:1000].tolist(), "elements": result.numel},
     )
+
+
+def read_before_written(trace: Trace) -> str | None:
+    """In words, the first load from a fresh tensor that reads what no kernel had written; it explains where a NaN came from."""
+    written: dict[int, list[IntArray]] = {}
+    for event in trace.events:
+        view = trace.view(event)
+        if view.argument is not None or not len(event.elements):
+            continue
+        elements, before = _storage_elements(trace, event), written.setdefault(view.storage, [])
+        missing = int((~np.isin(elements, np.concatenate(before))).sum()) if before else len(elements)
+        if event.kind != "store" and missing:
+            return (
+                f"Line {event.source.line}, {event.source.text}, reads {_elements(missing)} of {view.name} that no kernel had "
+                "written. Fresh memory may hold anything; the check fills it with NaN."
+            )
+        if event.kind != "load":
+            before.append(elements)
+    return None
 
 
 def undefined_lanes(traces: Iterable[Trace], results: list[torch.Tensor]) -> Finding | None:

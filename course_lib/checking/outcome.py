@@ -5,6 +5,8 @@ Everything here treats the folder as untrusted: plain arrays and JSON only, neve
 
 from __future__ import annotations
 
+import hmac
+import io
 import json
 import os
 import re
@@ -77,16 +79,37 @@ class Outcome:
     undecided: str | None = None
 
 
-def read_outcome(folder: Path, bundle: Bundle, status: int, killed: bool) -> Outcome:
-    """Read what a worker left in `folder`; `status` is its wait status, `killed` whether it had to be ended by force."""
-    calls = tuple(_read_call(path, bundle) for path in sorted(folder.glob("case_*.npz"), key=_order))
+@dataclass(frozen=True)
+class Ending:
+    """How a worker ended: its wait status, whether it had to be killed; and what its results must look like."""
+
+    status: int
+    killed: bool
+    mode: str
+    cases: int
+    key: str
+
+
+def read_outcome(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
+    """Read what a worker left in `folder`. Results without the right signature are a `ValueError`."""
+    results = sorted(folder.glob("case_*.npz"), key=_order)
+    calls = tuple(_read_call(path, bundle, ending.key) for path in results)
     printed = _read_text(folder / "printed.txt", 4000)
-    if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0 and not (folder / "error.json").exists():
-        if (folder / "compiled.json").exists():
-            told = json.loads((folder / "compiled.json").read_text())
-            return Outcome((), None, printed, tuple(told["compiled"]), told["undecided"])
-        return Outcome(calls, _unfinished(folder, calls), printed)
-    return Outcome(calls, _failure(folder, status, killed), printed)
+    finished = os.WIFEXITED(ending.status) and os.WEXITSTATUS(ending.status) == 0 and not (folder / "error.json").exists()
+    if not finished:
+        return Outcome(calls, _failure(folder, ending), printed)
+    if ending.mode == "compile" and (folder / "compiled.json").exists():
+        told = json.loads(_signed(folder / "compiled.json", ending.key))
+        return Outcome((), None, printed, tuple(told["compiled"]), told["undecided"])
+    return Outcome(calls, _unfinished(folder, calls, ending), printed)
+
+
+def _signed(path: Path, key: str) -> bytes:
+    """The content of a result, if the worker's own code has written it."""
+    content = path.read_bytes()
+    if not hmac.compare_digest(content[:32], hmac.digest(bytes.fromhex(key), content[32:], "sha256")):
+        raise ValueError(f"{path.name} was not written by the checker")
+    return content[32:]
 
 
 def _order(path: Path) -> tuple[str, int]:
@@ -102,9 +125,9 @@ def _read_text(path: Path, limit: int) -> str:
         return ""
 
 
-def _read_call(path: Path, bundle: Bundle) -> Call:
+def _read_call(path: Path, bundle: Bundle, key: str) -> Call:
     _, number, poison = path.stem.split("_")
-    with np.load(path, allow_pickle=False) as stored:
+    with np.load(io.BytesIO(_signed(path, key)), allow_pickle=False) as stored:
         arrays = dict(stored)
     header = json.loads(arrays["header"].tobytes())
     launches = tuple(
@@ -160,10 +183,10 @@ def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle:
     return tuple(events)
 
 
-def _failure(folder: Path, status: int, killed: bool) -> Failure:
+def _failure(folder: Path, ending: Ending) -> Failure:
     case, program, line = _whereabouts(folder)
     written = _read_text(folder / "error.json", 10**6)
-    if written and not killed:
+    if written and not ending.killed:
         error = json.loads(written)
         frames = tuple((int(number), str(name)) for number, name in error["frames"])
         place = tuple(error["program"])
@@ -178,19 +201,18 @@ def _failure(folder: Path, status: int, killed: bool) -> Failure:
             details=error.get("details", {}),
         )
     last = ((line, ""),) if line > 0 else ()
-    if killed:
+    if ending.killed:
         return Failure("timeout", "wall", "", last, case, program, exact=False)
-    if os.WIFSIGNALED(status):
+    if os.WIFSIGNALED(ending.status):
         frames = tuple(_fault_frames(folder))
-        name = signal.Signals(os.WTERMSIG(status)).name
+        name = signal.Signals(os.WTERMSIG(ending.status)).name
         return Failure("killed", name, "", frames or last, case, program, exact=bool(frames))
-    return Failure("exit", "exit", str(os.WEXITSTATUS(status)), last, case, program, exact=False)
+    return Failure("exit", "exit", str(os.WEXITSTATUS(ending.status)), last, case, program, exact=False)
 
 
-def _unfinished(folder: Path, calls: tuple[Call, ...]) -> Failure | None:
+def _unfinished(folder: Path, calls: tuple[Call, ...], ending: Ending) -> Failure | None:
     """A process that ended well but left cases out ended itself: a status of 0 is not a result."""
-    expected = len(json.loads((folder / "request.json").read_text())["cases"])
-    if len({call.case for call in calls}) == expected:
+    if ending.mode == "interpret" and len({call.case for call in calls}) == ending.cases:
         return None
     case, program, line = _whereabouts(folder)
     return Failure("exit", "exit", "0", ((line, ""),) if line > 0 else (), case, program, exact=False)

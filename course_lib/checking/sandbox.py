@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,7 @@ import numpy as np
 
 from course_lib.checking import wire
 from course_lib.checking.bundle import Bundle
-from course_lib.checking.outcome import Outcome, read_outcome
+from course_lib.checking.outcome import Ending, Outcome, read_outcome
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,12 @@ def run(
     limits = limits or Limits()
     folder = Path(tempfile.mkdtemp(prefix="course-"))
     try:
-        options = {"mode": mode, "poisons": poisons, "targets": list(targets), "limits": asdict(limits)}
+        key = secrets.token_hex(32)
+        options = {"mode": mode, "poisons": poisons, "targets": list(targets), "limits": asdict(limits), "key": key}
         _write_request(folder, bundle, cases, options)
         reply = _ZYGOTES[mode].request(folder, limits.wall_seconds + GRACE)
         try:
-            return read_outcome(folder, bundle, reply["status"], reply["killed"])
+            return read_outcome(folder, bundle, Ending(reply["status"], reply["killed"], mode, len(cases), key))
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RuntimeError, OSError) as error:
             raise SandboxError(f"The answer's process left results that cannot be read ({error}).") from error
     finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -55,6 +56,8 @@ def interpret(work: Work) -> list[Finding]:
     """Run the answer on every case in the interpreter, then on the cases around the block size that it used."""
     if findings := _run(work, work.exercise.cases):
         return findings
+    if use_of_memory(work):
+        return []  # the small cases show it already: no need to go on to larger ones
     labels = {case.label for case in work.cases}
     around = (case for block in sorted(_tile_sizes(work)) for case in work.exercise.straddle(block))
     more = {label(case): case for case in around if label(case) not in labels}
@@ -86,11 +89,15 @@ def use_of_memory(work: Work) -> list[Finding]:
 def values(work: Work) -> list[Finding]:
     """Compare the results with the reference, computed here on inputs that the answer never touched.
 
-    A case of one or two elements shows no pattern, so a larger one is reported if its difference has a recognised shape.
+    A case of one or two elements shows no pattern, so the smallest of those is reported whose difference has the shape that
+    is recognised most often. That all elements are the same explains something only if it is so in every case.
     """
     found = list(_in_order(work, _values_of_case))
-    shaped = (finding for finding in found if finding.kind != "mismatch")
-    return [next(shaped, found[0])] if found else []
+    shapes = Counter(finding.kind for finding in found if finding.kind != "mismatch")
+    if any(finding.kind != "constant" and finding.evidence["elements"] > 2 for finding in found):
+        del shapes["constant"]
+    kind = shapes.most_common(1)[0][0] if shapes else "mismatch"
+    return [finding for finding in found if finding.kind == kind][:1]
 
 
 STAGES: tuple[tuple[str, Stage], ...] = (
@@ -134,9 +141,13 @@ def _case(work: Work, params: Params) -> CaseRun:
 
 
 def _tile_sizes(work: Work) -> set[int]:
-    """The lengths of the tiles that the answer loads and stores, along any axis, beyond 1."""
-    shapes = (e.shape for case in work.cases for call in case.calls[:1] for e in call.trace.events)
-    return {size for size in itertools.chain.from_iterable(set(shapes)) if size > 1}
+    """The lengths beyond 1 of the tiles that the answer loads and stores, along any axis: those of every case, and the longest.
+
+    An answer that fits its tile to the data has another length for each case, and straddling them all would only cost time.
+    """
+    shapes = ({e.shape for e in call.trace.events} for case in work.cases for call in case.calls[:1])
+    sizes = [{size for shape in of_case for size in shape if size > 1} for of_case in shapes if of_case]
+    return set.intersection(*sizes) | {max(set.union(*sizes))} if any(sizes) else set()
 
 
 def failure_finding(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
@@ -204,7 +215,7 @@ def _memory_of_case(work: Work, case: CaseRun) -> Finding | None:
     call = case.calls[0]
     empty = work.exercise.reference(*case.arguments).numel() == 0  # then there is nothing to launch a kernel for
     finding = (None if empty else _launched(call)) or memory.stray_access(call.trace) or memory.race(call.trace)
-    finding = finding or _returned(work, case, call) or _by_torch(work.exercise, call)
+    finding = finding or _returned(work, case, call) or (None if empty else _by_torch(work.exercise, call))
     if finding or call.result is None or call.result_view is None:
         return finding
     finding = memory.unwritten(call.trace, call.result_view)
@@ -305,15 +316,19 @@ def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
             continue
         writes = call.trace.writes(call.result) if call.trace.result is call.result else []
         source = writes[0].source if writes else None
+        cause = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
         return Finding(
             mismatch.kind,
             mismatch.message,
             kernel=call.trace.launches[writes[0].launch].kernel if writes else None,
             source=source,
             count=mismatch.count,
-            details=tuple(
-                f"element {index[0] if len(index) == 1 else index}: got {got:.7g}, expected {wanted:.7g}"
-                for index, got, wanted in mismatch.examples
+            details=(
+                *((cause,) if cause else ()),
+                *(
+                    f"element {index[0] if len(index) == 1 else index}: got {got:.7g}, expected {wanted:.7g}"
+                    for index, got, wanted in mismatch.examples
+                ),
             ),
             evidence={"wrong": mismatch.wrong, "elements": mismatch.total},
         )

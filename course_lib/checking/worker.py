@@ -30,6 +30,7 @@ def main(folder: Path) -> None:
     """Run the request that lies in `folder`. Ends the process."""
     os.chdir(folder)
     request = json.loads(Path("request.json").read_text())
+    Path("request.json").unlink()  # it holds the key that signs results
     _redirect_output()
     isolate()
     where = Whereabouts(Path("where.bin"))
