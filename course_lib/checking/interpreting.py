@@ -61,13 +61,5 @@ def _result(result: Any, recorder: Recorder, saved: dict[str, np.ndarray]) -> di
     if type(result) is torch.Tensor and result.layout == torch.strided:
         saved["result"] = wire.values_of(result)
         return {"view": recorder.view("result", result), "device": result.device.type}
-    if isinstance(result, tuple):
-        return {"tuple": [_result_item(item, i, recorder, saved) for i, item in enumerate(result)]}
-    return {"type": type(result).__name__, "repr": repr(result)[:200]}
-
-
-def _result_item(item: Any, position: int, recorder: Recorder, saved: dict[str, np.ndarray]) -> dict[str, Any]:
-    if type(item) is torch.Tensor:
-        saved[f"result_{position}"] = wire.values_of(item)
-        return {"view": recorder.view(f"result[{position}]", item), "device": item.device.type}
-    return {"type": type(item).__name__, "repr": repr(item)[:200]}
+    kind = f"tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
+    return {"type": kind, "repr": repr(result)[:200]}

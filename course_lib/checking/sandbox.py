@@ -33,7 +33,7 @@ class Limits:
 
     cpu_seconds: float = 8.0
     wall_seconds: float = 12.0
-    memory_bytes: int = 3 * 2**29
+    memory_bytes: int | None = 3 * 2**29
     file_bytes: int = 2**30
 
 
@@ -49,7 +49,7 @@ def run(
     bundle: Bundle,
     cases: list[tuple[Any, ...]],
     *,
-    mode: Literal["interpret", "compile"] = "interpret",
+    mode: Literal["interpret", "compile", "gpu"] = "interpret",
     poisons: bool = True,
     targets: tuple[int, ...] = (),
     limits: Limits | None = None,
@@ -58,8 +58,9 @@ def run(
 
     In mode "interpret", kernels run in Triton's interpreter, and with `poisons` a call that read masked lanes without `other`
     is repeated with other poison. In mode "compile", every launch is compiled for each compute capability in `targets` (80 is
-    sm_80), and nothing is run. Raises `wire.CannotSend` for arguments that are not plain data, and `SandboxError` when no
-    process can be had.
+    sm_80), and nothing is run. In mode "gpu", kernels are compiled and run on this machine's GPU.
+
+    Raises `wire.CannotSend` for arguments that are not plain data, and `SandboxError` when no process can be had.
     """
     limits = limits or Limits()
     folder = Path(tempfile.mkdtemp(prefix="course-"))
@@ -78,8 +79,8 @@ def run(
 
 def warm() -> None:
     """Begin to start the processes that later runs are forked from; returns at once."""
-    for zygote in _ZYGOTES.values():
-        zygote.start()
+    for mode in ("interpret", "compile"):
+        _ZYGOTES[mode].start()
 
 
 def _write_request(folder: Path, bundle: Bundle, cases: list[tuple[Any, ...]], options: dict[str, Any]) -> None:
@@ -100,9 +101,11 @@ def _environment(mode: str) -> dict[str, str]:
     """The worker's environment: one mode, without the parent's secrets, and without a GPU."""
     kept = "PATH HOME LANG LC_ALL TMPDIR LD_LIBRARY_PATH VIRTUAL_ENV SYSTEMROOT TEMP TMP TRITON_CACHE_DIR TRITON_HOME".split()
     root = str(Path(__file__).resolve().parents[2])
+    gpu = {"CUDA_LAUNCH_BLOCKING": "1"} if mode == "gpu" else {"CUDA_VISIBLE_DEVICES": ""}
+    kept += ["CUDA_VISIBLE_DEVICES", "CC", "CUDA_HOME"] if mode == "gpu" else []
     return {name: os.environ[name] for name in kept if name in os.environ} | {
         "TRITON_INTERPRET": "1" if mode == "interpret" else "0",
-        "CUDA_VISIBLE_DEVICES": "",
+        **gpu,
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": root,
         "COURSE_IN_WORKER": "1",
@@ -187,6 +190,6 @@ def _run_alone(folder: Path, kill_after: float, mode: str) -> dict[str, Any]:
         return {"status": 9, "killed": True}
 
 
-_ZYGOTES = {mode: _Zygote(mode) for mode in ("interpret", "compile")}
+_ZYGOTES = {mode: _Zygote(mode) for mode in ("interpret", "compile", "gpu")}
 for _zygote in _ZYGOTES.values():
     atexit.register(_zygote.stop)

@@ -21,6 +21,7 @@ from course_lib.checking.bundle import Bundle
 from course_lib.checking.compare import compare
 from course_lib.checking.findings import Finding, Skipped
 from course_lib.checking.outcome import Call, Failure
+from course_lib.device import device
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Work:
 
 
 Stage = Callable[[Work], list[Finding]]
+LIMITS = sandbox.Limits()
 
 
 def interpret(work: Work) -> list[Finding]:
@@ -100,16 +102,33 @@ def values(work: Work) -> list[Finding]:
     return [finding for finding in found if finding.kind == kind][:1]
 
 
+def gpu(work: Work) -> list[Finding]:
+    """Run the answer on this machine's GPU, if it has one, and compare again."""
+    if device().mode != "gpu":
+        work.skipped.append(Skipped("gpu", "this machine has no GPU in use"))
+        return []
+    limits = sandbox.Limits(cpu_seconds=60, wall_seconds=90, memory_bytes=None)
+    outcome = sandbox.run(work.bundle, [case.arguments for case in work.cases], mode="gpu", limits=limits)
+    if outcome.failure is not None:
+        number = outcome.failure.case
+        failed = failure_finding(outcome.failure, work.bundle, work.cases[number].label if number >= 0 else None, limits)
+        return [replace(failed, message=f"on the GPU, {failed.message}")]
+    for case, call in zip(work.cases, outcome.calls, strict=True):
+        if finding := _returned(work, case, call) or _difference(work, case, call):
+            return [replace(finding, case=case.label, message=f"on the GPU, {finding.message}")]
+    return []
+
+
 STAGES: tuple[tuple[str, Stage], ...] = (
     ("interpreter", interpret),
     ("compiler", compiler),
     ("memory", use_of_memory),
     ("values", values),
+    ("gpu", gpu),
 )
 """The flow of a check, in order.
 
 The compiler comes before the judges: what it refuses has no meaning that could be judged, whatever the interpreter made of it.
-The GPU will stand at the end.
 """
 
 
@@ -150,11 +169,11 @@ def _tile_sizes(work: Work) -> set[int]:
     return set.intersection(*sizes) | {max(set.union(*sizes))} if any(sizes) else set()
 
 
-def failure_finding(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
+def failure_finding(failure: Failure, bundle: Bundle, case: str | None, limits: sandbox.Limits = LIMITS) -> Finding:
     """A run that did not end well, as a finding."""
     line, kernel = failure.frames[-1] if failure.frames else (None, None)
     source = bundle.line(line) if line else None
-    kind, message, details = _failure_text(failure)
+    kind, message, details = _failure_text(failure, limits)
     if source and not failure.exact:
         details.insert(0, "The line is that of its last access to memory.")
     return Finding(
@@ -168,8 +187,7 @@ def failure_finding(failure: Failure, bundle: Bundle, case: str | None) -> Findi
     )
 
 
-def _failure_text(failure: Failure) -> tuple[str, str, list[str]]:
-    limits = sandbox.Limits()
+def _failure_text(failure: Failure, limits: sandbox.Limits) -> tuple[str, str, list[str]]:
     if failure.kind == "not_done":
         return "not_done", "a blank is still open: replace the `raise NotImplementedError()`", []
     if failure.kind == "timeout":
@@ -181,7 +199,7 @@ def _failure_text(failure: Failure) -> tuple[str, str, list[str]]:
             ["Does each loop come to its end? A `while` needs a condition that changes; a range needs a step other than 0."],
         )
     if failure.kind == "memory_limit":
-        gib = limits.memory_bytes / 2**30
+        gib = (limits.memory_bytes or 0) / 2**30
         return "memory_limit", f"the answer asked for more than {gib:g} GiB of memory, and was stopped", []
     if failure.kind == "too_much_traffic":
         return "timeout", failure.message, ["An answer that reads each element once stays far below this."]
@@ -308,31 +326,29 @@ def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
 
 
 def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
-    want = work.exercise.reference(*case.arguments)
-    for call in case.calls:
-        assert call.result is not None  # the memory stage has seen to that
-        mismatch = compare(call.result, want, work.exercise.tolerance)
-        if mismatch is None:
-            continue
-        writes = call.trace.writes(call.result) if call.trace.result is call.result else []
-        source = writes[0].source if writes else None
-        cause = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
-        return Finding(
-            mismatch.kind,
-            mismatch.message,
-            kernel=call.trace.launches[writes[0].launch].kernel if writes else None,
-            source=source,
-            count=mismatch.count,
-            details=(
-                *((cause,) if cause else ()),
-                *(
-                    f"element {index[0] if len(index) == 1 else index}: got {got:.7g}, expected {wanted:.7g}"
-                    for index, got, wanted in mismatch.examples
-                ),
-            ),
-            evidence={"wrong": mismatch.wrong, "elements": mismatch.total},
-        )
-    return None
+    found = (_difference(work, case, call) for call in case.calls)
+    return next((finding for finding in found if finding), None)
+
+
+def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
+    """How a result differs from the reference, if it does."""
+    assert call.result is not None  # `_returned` has seen to that
+    mismatch = compare(call.result, work.exercise.reference(*case.arguments), work.exercise.tolerance)
+    if mismatch is None:
+        return None
+    write = next((event for event in call.trace.events if event.kind != "load"), None)
+    return Finding(
+        mismatch.kind,
+        mismatch.message,
+        kernel=call.trace.launches[write.launch].kernel if write else None,
+        source=write.source if write else None,
+        count=mismatch.count,
+        details=tuple(
+            f"element {index[0] if len(index) == 1 else index}: got {got:.7g}, expected {wanted:.7g}"
+            for index, got, wanted in mismatch.examples
+        ),
+        evidence={"wrong": mismatch.wrong, "elements": mismatch.total},
+    )
 
 
 def _in_order(work: Work, judge: Callable[[Work, CaseRun], Finding | None]) -> Iterator[Finding]:

@@ -62,7 +62,9 @@ def pack(values: tuple[Any, ...], prefix: str) -> Parcel:
     return parcel
 
 
-def unpack(values: list[Any], arrays: dict[str, np.ndarray], poison: float | None = None) -> tuple[Any, ...]:
+def unpack(
+    values: list[Any], arrays: dict[str, np.ndarray], poison: float | None = None, device: str = "cpu"
+) -> tuple[Any, ...]:
     """The values of a `Parcel`, on fresh memory. With `poison`, each storage lies in a larger one filled with it."""
     storages: dict[tuple[str, torch.dtype], torch.Tensor] = {}
 
@@ -79,6 +81,7 @@ def unpack(values: list[Any], arrays: dict[str, np.ndarray], poison: float | Non
                 if poison is not None and dtype.is_floating_point:
                     storages[key].fill_(poison)
                 storages[key][guard : guard + content.numel()] = content
+                storages[key] = storages[key].to(device)
             return torch.as_strided(storages[key], value["shape"], value["stride"], value["offset"] + guard)
         if "tuple" in value:
             return tuple(one(item) for item in value["tuple"])

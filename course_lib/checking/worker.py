@@ -22,7 +22,11 @@ from typing import Any
 
 from course_lib.checking.inside import ANSWER_FILE, Whereabouts
 
-MODES = {"interpret": "course_lib.checking.interpreting", "compile": "course_lib.checking.compiling"}
+MODES = {
+    "interpret": "course_lib.checking.interpreting",
+    "compile": "course_lib.checking.compiling",
+    "gpu": "course_lib.checking.running",
+}
 """The module whose `run` does the work. A process has one mode: Triton decides it once, at its import."""
 
 
@@ -144,6 +148,8 @@ def _set_limits(limits: dict[str, Any], where: Whereabouts) -> None:
     signal.setitimer(signal.ITIMER_REAL, limits["wall_seconds"])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (limits["file_bytes"], limits["file_bytes"]))
+    if limits["memory_bytes"] is None:
+        return
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     soft = used + limits["memory_bytes"]
     resource.setrlimit(resource.RLIMIT_AS, (soft, soft + 2**29))

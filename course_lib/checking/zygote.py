@@ -32,7 +32,8 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # <linux/prctl.h>
 def main(mode: str) -> None:
     """Serve requests of one mode until standard input closes."""
     torch.set_num_threads(1)  # threads do not survive a fork
-    _rehearse(mode)
+    if mode != "gpu":  # a process that has begun to use a GPU must not be forked
+        _rehearse(mode)
     gc.freeze()
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # a worker's orphans become this process's, so that none gets away
     _say({"ready": True})
