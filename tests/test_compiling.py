@@ -153,7 +153,7 @@ def test_a_cache_that_cannot_be_written_is_a_stated_skip(
     report = judged(DOUBLE)
     zygote.stop()
     assert not report.findings
-    assert [skip.stage for skip in report.skipped] == ["compiler"]
+    assert "compiler" in [skip.stage for skip in report.skipped]
     assert "Not judged here (compiler)" in repr(report)
 
 

@@ -136,3 +136,24 @@ def test_a_changed_input_names_the_program_and_counts_elements_not_bytes() -> No
 def test_ranges_are_short() -> None:
     assert memory.ranges([3, 4, 5, 9]) == "3…5, 9"
     assert memory.ranges(list(range(0, 20, 2))) == "0, 2, 4, 6, and 6 more ranges"
+
+
+def test_reading_back_a_store_without_a_barrier_is_found() -> None:
+    store, load = event("store", 0, 1, [0, 1]), event("load", 0, 1, [1, 2])
+    found = memory.read_back(trace(store, load))
+    assert found is not None
+    assert (found.kind, found.count) == ("read_back", 1)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [event("load", 0, 1, [0]), event("store", 0, 1, [0])],
+        [event("store", 0, 1, [0]), event("load", 0, 1, [0], barriers=1)],
+        [event("store", 0, 1, [0]), event("load", 0, 1, [1])],
+        [event("store", 0, 1, [0]), event("load", 0, 0, [0])],
+    ],
+    ids=["load first", "a barrier between", "other elements", "another tensor"],
+)
+def test_these_read_nothing_back(events: list[Event]) -> None:
+    assert memory.read_back(trace(*events)) is None

@@ -229,7 +229,7 @@ def test_a_forged_result_without_the_key_is_no_result(bundled: Maker) -> None:
     header = {"launches": [], "ops": {}, "poisoned": 0, "result": {"type": "int", "repr": "1"}}
     raw = numpy.frombuffer(json.dumps(header).encode(), dtype=numpy.uint8)
     content = io.BytesIO()
-    numpy.savez(content, header=raw, events=numpy.zeros((0, 15), numpy.int64), touched=numpy.zeros(0, numpy.int64))
+    numpy.savez(content, header=raw, events=numpy.zeros((0, 16), numpy.int64), touched=numpy.zeros(0, numpy.int64))
     open("case_000_nan.npz", "wb").write(bytes(32) + content.getvalue())
     os._exit(0)
 """

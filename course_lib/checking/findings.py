@@ -31,6 +31,7 @@ KINDS: dict[str, str] = {
     "store_out_of_bounds": "a store reaches outside its tensor",
     "undefined_lanes": "the result depends on masked lanes that have no `other`",
     "race": "two programs touch the same element and one of them writes",
+    "read_back": "a program reads back from memory what it has just stored",
     "unwritten": "elements of the result were never written by a kernel",
     "input_changed": "an input was changed",
     # values

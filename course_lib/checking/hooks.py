@@ -106,6 +106,8 @@ class Observer(Protocol):
 
     def access(self, launch: LaunchState, access: Access) -> None: ...
 
+    def barrier(self) -> None: ...
+
     def poison(self, dtype: np.dtype) -> Any:
         """What a lane reads that the kernel has no right to rely on."""
         ...
@@ -167,6 +169,9 @@ class Guard:
 
     def poison(self, dtype: np.dtype) -> Any:
         return np.zeros((), dtype=dtype)
+
+    def barrier(self) -> None:
+        pass
 
     def access(self, launch: LaunchState, access: Access) -> None:
         stray = access.active & ~access.inside
@@ -480,6 +485,15 @@ def _patch_memory() -> None:
             raise StrayAccess("tl.atomic_cas outside its tensor")
         return cas(self, ptr, cmp, value, *args, **kwargs)
 
+    barrier = builder.create_barrier
+
+    @functools.wraps(barrier)
+    def hooked_barrier(self: Any) -> Any:
+        if _hooks.observer is not None:
+            _hooks.observer.barrier()
+        return barrier(self)
+
+    builder.create_barrier = hooked_barrier
     interp.TritonSemantic.load = remembered
     builder.create_masked_load, builder.create_masked_store = hooked_load, hooked_store
     builder.create_atomic_rmw, builder.create_atomic_cas = hooked_rmw, hooked_cas

@@ -119,6 +119,49 @@ def _race_in(trace: Trace, events: list[Event]) -> Finding | None:
     )
 
 
+def read_back(trace: Trace) -> Finding | None:
+    """Did a program load an element that it had stored in the same launch, with no barrier in between?
+
+    The threads of a program share its stores and loads among themselves; which thread stores an element and which one loads it
+    is the compiler's choice, and without a barrier the load may come first.
+    """
+    both = {v for v in _touched_by(trace, "store") if v in _touched_by(trace, "load")}
+    stored: dict[tuple[int, tuple[int, int, int], int], list[Event]] = {}
+    for event in trace.events:
+        storage = (event.launch, trace.view(event).storage)
+        if storage not in both or not len(event.elements):
+            continue
+        mine = stored.setdefault((event.launch, event.program, storage[1]), [])
+        if event.kind == "store":
+            mine.append(event)
+        elif event.kind == "load":
+            for store in (store for store in mine if store.barriers == event.barriers):
+                again = np.intersect1d(_storage_elements(trace, store), _storage_elements(trace, event))
+                if len(again):
+                    return _read_back_finding(trace, store, event, again)
+    return None
+
+
+def _touched_by(trace: Trace, kind: str) -> set[tuple[int, int]]:
+    return {(event.launch, trace.view(event).storage) for event in trace.events if event.kind == kind}
+
+
+def _read_back_finding(trace: Trace, store: Event, load: Event, again: IntArray) -> Finding:
+    name = trace.view(load).name
+    return Finding(
+        "read_back",
+        f"program {load.program} loads {_elements(len(again))} of {name} that it stored before, with no barrier in between",
+        kernel=trace.launches[load.launch].kernel,
+        program=load.program,
+        source=load.source,
+        count=len(again),
+        details=(
+            f"The store: line {store.source.line}, {store.source.text}",
+            "Keep the value in a variable instead of reading it back; another thread may load before the store has arrived.",
+        ),
+    )
+
+
 def unwritten(trace: Trace, result: View) -> Finding | None:
     """Was each element of the result written by some kernel?"""
     writes = [e for e in trace.events if e.kind != "load" and trace.view(e).storage == result.storage]

@@ -20,10 +20,9 @@ import torch
 
 from course_lib.checking import wire
 from course_lib.checking.bundle import Bundle
-from course_lib.checking.events import Event, Launch, Trace, View
+from course_lib.checking.events import KIND_CODES, Event, Launch, Trace, View
 
 POSITION_FIELDS = 6
-KINDS = ("load", "store", "atomic")
 
 
 @dataclass(frozen=True)
@@ -160,12 +159,12 @@ def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle:
     touched, at = arrays["touched"], 0
     lines = {int(line): bundle.line(int(line)) for line in np.unique(arrays["events"][:, 6])}
     for row in arrays["events"].tolist():
-        kind, launch, x, y, z, view, line, inside, outside, masked, other, rank, *tile = row
+        kind, launch, x, y, z, view, line, inside, outside, masked, other, rank, *tile, barriers = row
         elements, stray = touched[at : at + inside], touched[at + inside : at + inside + outside]
         at += inside + outside
         events.append(
             Event(
-                kind=KINDS[kind],  # type: ignore[arg-type]
+                kind=KIND_CODES[kind],  # type: ignore[arg-type]
                 launch=launch,
                 program=(x, y, z),
                 view=view,
@@ -176,6 +175,7 @@ def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle:
                 masked=masked,
                 other=bool(other),
                 shape=tuple(tile[: min(rank, 3)]),
+                barriers=barriers,
             )
         )
     return tuple(events)

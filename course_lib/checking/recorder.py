@@ -12,12 +12,10 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from course_lib.checking.events import COLUMNS, KIND_CODES
 from course_lib.checking.hooks import Access, LaunchState, launching
 from course_lib.checking.inside import Whereabouts
 
-KIND_CODES = ("load", "store", "atomic")
-COLUMNS = 15
-"""kind, launch, program x y z, view, line, elements, outside, masked, other, rank, tile sizes (3)."""
 MAX_RECORDED = 30_000_000
 """Most element offsets that one case may record: 240 MB. A kernel that touches more is reported, not followed."""
 
@@ -48,6 +46,7 @@ class Recorder:
         self.rows: list[tuple[int, ...]] = []
         self.touched: list[np.ndarray] = []
         self.recorded = 0
+        self.barriers = 0
         self.storages: dict[int, int] = {}
         self.arguments: dict[int, int] = {}
         self.keep: list[torch.Tensor] = []
@@ -67,6 +66,10 @@ class Recorder:
     def program_begins(self, launch: LaunchState, program: tuple[int, int, int]) -> None:
         self.where.program = program
         self.where.write()
+        self.barriers = 0
+
+    def barrier(self) -> None:
+        self.barriers += 1
 
     def access(self, launch: LaunchState, access: Access) -> None:
         self.where.line = access.frame.f_lineno
@@ -93,6 +96,7 @@ class Recorder:
                 int(access.other),
                 len(tile),
                 *(*tile, 0, 0, 0)[:3],
+                self.barriers,
             )
         )
         self.touched += (elements, outside)

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from course_lib.checking import wire
+from course_lib.checking.events import COLUMNS
 from course_lib.checking.inside import ANSWER_FILE, Whereabouts, load_answer, load_arrays, save
 
 
@@ -29,7 +30,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
         result = answer(*arguments)
         torch.cuda.synchronize()
         header: dict[str, Any] = {"launches": [], "ops": {}, "poisoned": 0}
-        saved = {"events": np.zeros((0, 15), np.int64), "touched": np.zeros(0, np.int64)}
+        saved = {"events": np.zeros((0, COLUMNS), np.int64), "touched": np.zeros(0, np.int64)}
         if type(result) is torch.Tensor:
             saved["result"] = wire.values_of(result)
             view = {"name": "result", "storage": 0, "offset": result.storage_offset(), "shape": list(result.shape)}

@@ -63,7 +63,7 @@ def interpret(work: Work) -> list[Finding]:
     labels = {case.label for case in work.cases}
     around = (case for block in sorted(_tile_sizes(work)) for case in work.exercise.straddle(block))
     more = {label(case): case for case in around if label(case) not in labels}
-    return _run(work, tuple(more.values())) if more else []
+    return _run(work, tuple(more.values()), poisons=False) if more else []
 
 
 def compiler(work: Work) -> list[Finding]:
@@ -140,9 +140,10 @@ def label(params: Params) -> str:
 # --- interpreter --------------------------------------------------------------------------------------------------
 
 
-def _run(work: Work, params: tuple[Params, ...]) -> list[Finding]:
+def _run(work: Work, params: tuple[Params, ...], poisons: bool = True) -> list[Finding]:
+    """Run these cases; those around the block size with one poison only, as the smaller ones have partial tiles as well."""
     cases = [_case(work, p) for p in params]
-    outcome = sandbox.run(work.bundle, [case.arguments for case in cases])
+    outcome = sandbox.run(work.bundle, [case.arguments for case in cases], poisons=poisons)
     for number, case in enumerate(cases):
         calls = tuple(call for call in outcome.calls if call.case == number)
         work.cases.append(replace(case, calls=calls))
@@ -233,6 +234,7 @@ def _memory_of_case(work: Work, case: CaseRun) -> Finding | None:
     call = case.calls[0]
     empty = work.exercise.reference(*case.arguments).numel() == 0  # then there is nothing to launch a kernel for
     finding = (None if empty else _launched(call)) or memory.stray_access(call.trace) or memory.race(call.trace)
+    finding = finding or memory.read_back(call.trace)
     finding = finding or _returned(work, case, call) or (None if empty else _by_torch(work.exercise, call))
     if finding or call.result is None or call.result_view is None:
         return finding
@@ -336,16 +338,21 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
     mismatch = compare(call.result, work.exercise.reference(*case.arguments), work.exercise.tolerance)
     if mismatch is None:
         return None
-    write = next((event for event in call.trace.events if event.kind != "load"), None)
+    mine = (e for e in call.trace.events if call.result_view and call.trace.view(e).storage == call.result_view.storage)
+    write = next((event for event in mine if event.kind != "load"), None)
+    cause = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
     return Finding(
         mismatch.kind,
         mismatch.message,
         kernel=call.trace.launches[write.launch].kernel if write else None,
         source=write.source if write else None,
         count=mismatch.count,
-        details=tuple(
-            f"element {index[0] if len(index) == 1 else index}: got {got:.7g}, expected {wanted:.7g}"
-            for index, got, wanted in mismatch.examples
+        details=(
+            *((cause,) if cause else ()),
+            *(
+                f"element {index[0] if len(index) == 1 else index}: got {got:.7g}, expected {wanted:.7g}"
+                for index, got, wanted in mismatch.examples
+            ),
         ),
         evidence={"wrong": mismatch.wrong, "elements": mismatch.total},
     )
