@@ -95,8 +95,9 @@ def values(work: Work) -> list[Finding]:
     is recognised most often. That all elements are the same explains something only if it is so in every case.
     """
     found = list(_in_order(work, _values_of_case))
+    found = [finding for finding in found if finding.kind != "no_verdict"] or found[:1]  # what is surely wrong comes first
     shapes = Counter(finding.kind for finding in found if finding.kind != "mismatch")
-    if any(finding.kind != "constant" and finding.evidence["elements"] > 2 for finding in found):
+    if any(finding.kind != "constant" and finding.evidence.get("elements", 0) > 2 for finding in found):
         del shapes["constant"]
     kind = shapes.most_common(1)[0][0] if shapes else "mismatch"
     return [finding for finding in found if finding.kind == kind][:1]
@@ -191,6 +192,8 @@ def failure_finding(failure: Failure, bundle: Bundle, case: str | None, limits: 
 def _failure_text(failure: Failure, limits: sandbox.Limits) -> tuple[str, str, list[str]]:
     if failure.kind == "not_done":
         return "not_done", "a blank is still open: replace the `raise NotImplementedError()`", []
+    if failure.kind == "unsupported":
+        return "no_verdict", f"this cannot be judged on the CPU: {failure.message}", []
     if failure.kind == "timeout":
         spent = limits.cpu_seconds if failure.type == "cpu" else limits.wall_seconds
         doing = "of computing" if failure.type == "cpu" else "of waiting"
@@ -328,8 +331,16 @@ def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
 
 
 def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
-    found = (_difference(work, case, call) for call in case.calls)
-    return next((finding for finding in found if finding), None)
+    found = ((call, _difference(work, case, call)) for call in case.calls)
+    call, finding = next(((call, finding) for call, finding in found if finding), (None, None))
+    if call is not None and call.notes and any(_has_nan(argument) for argument in case.arguments):
+        reason = f"{call.notes[0]}: the interpreter skips it there, and a GPU may not"
+        return Finding("no_verdict", f"this case cannot be judged on the CPU, since {reason}")
+    return finding
+
+
+def _has_nan(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point() and bool(value.isnan().any())
 
 
 def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
