@@ -69,8 +69,9 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
         hint=choose_hint(exercise.hints, findings),
         printed=work.printed,
         seconds=time.perf_counter() - began,
+        judged=not any(finding.kind == "no_verdict" for finding in findings),
     )
-    if report.done:
+    if report.done and report.judged:
         record(name, report.passed)
     return report
 

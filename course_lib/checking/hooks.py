@@ -108,6 +108,10 @@ class Observer(Protocol):
 
     def barrier(self) -> None: ...
 
+    def note(self, what: str) -> None:
+        """Something that limits what the interpreter's result says."""
+        ...
+
     def poison(self, dtype: np.dtype) -> Any:
         """What a lane reads that the kernel has no right to rely on."""
         ...
@@ -118,6 +122,10 @@ class StrayAccess(IndexError):
 
     def __repr__(self) -> str:  # the interpreter raises an error of its own, whose text is this
         return str(self)
+
+
+class CannotInterpret(RuntimeError):
+    """Something that Triton's interpreter does not do as a GPU does, so that its result would say nothing."""
 
 
 class _Hooks:
@@ -141,6 +149,7 @@ def install(observer: Observer | None) -> None:
     if getattr(interp.GridExecutor, "_course_hooked", False):
         return
     _patch_syntax()
+    _patch_arithmetic()
     _patch_launch()
     _patch_tuning()
     _patch_reductions()
@@ -171,6 +180,9 @@ class Guard:
         return np.zeros((), dtype=dtype)
 
     def barrier(self) -> None:
+        pass
+
+    def note(self, what: str) -> None:
         pass
 
     def access(self, launch: LaunchState, access: Access) -> None:
@@ -245,6 +257,53 @@ def _tile_or(*operands: Callable[[], Any]) -> Any:
 
 def _tile_not(value: Any) -> Any:
     return value.__not__() if _is_tile(value) else not value
+
+
+# --- arithmetic that the interpreter gets wrong --------------------------------------------------------------------
+
+NAN_IN_MAX = "NaN met tl.max or tl.min"
+
+
+def _patch_arithmetic() -> None:
+    """Stop at arithmetic on formats that the interpreter keeps as raw bits, and note NaN under `max` and `min`."""
+    builder = interp.InterpreterBuilder
+    for name in ("binary_op", "unary_op", "ternary_op", "create_fma", "create_dot"):
+        setattr(builder, name, _refusing_raw_bits(getattr(builder, name)))
+    if not hasattr(builder, "get_bf16"):
+        builder.get_bf16 = _no_bf16_constant
+    min_max = interp.ReduceOps.min_max
+
+    @functools.wraps(min_max)
+    def noted(self: Any, input: Any, val_reduce_op: Any, idx_reduce_op: Any = None) -> Any:
+        data = (input[0] if isinstance(input, tuple) else input).handle.data
+        if _hooks.observer is not None and data.dtype.kind == "f" and np.isnan(data).any():
+            _hooks.observer.note(NAN_IN_MAX)  # np.nanmax skips it; torch's and IEEE's maximum would not
+        return min_max(self, input, val_reduce_op, idx_reduce_op)
+
+    interp.ReduceOps.min_max = noted
+
+
+def _refusing_raw_bits(method: Any) -> Any:
+    @functools.wraps(method)
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for argument in args[:3]:
+            scalar = getattr(getattr(argument, "dtype", None), "scalar", None)
+            if scalar is not None and (scalar.is_bf16() or scalar.is_fp8()):
+                raise _raw_bits(scalar)
+        return method(self, *args, **kwargs)
+
+    return refuse
+
+
+def _raw_bits(kind: Any) -> CannotInterpret:
+    return CannotInterpret(
+        f"Triton's interpreter keeps {kind} as raw bits and cannot compute with it; "
+        "convert with `.to(tl.float32)` before computing, as a kernel should for accuracy too"
+    )
+
+
+def _no_bf16_constant(self: Any, value: float) -> Any:
+    raise _raw_bits("bf16")
 
 
 # --- launches -----------------------------------------------------------------------------------------------------

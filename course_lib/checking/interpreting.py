@@ -45,6 +45,7 @@ def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whe
         result = answer(*arguments)
     saved = recorder.arrays()
     header: dict[str, Any] = {"launches": recorder.launches, "ops": watch.ops, "poisoned": recorder.poisoned}
+    header["notes"] = sorted(recorder.notes)
     header["result"] = _result(result, recorder, saved)
     for position, argument in enumerate(arguments):
         if isinstance(argument, torch.Tensor):

@@ -31,6 +31,7 @@ class Call:
 
     `result` is the returned tensor, or None when something else came back; `returned` then says what. `after` holds the
     tensor arguments as the call left them, by position. `ops` counts the torch operations that the answer called.
+    `notes` says what limits the interpreter's result.
     `poisoned` is the number of masked lanes without `other` that were read, filled with `poison`.
     """
 
@@ -43,12 +44,13 @@ class Call:
     after: dict[int, torch.Tensor]
     ops: dict[str, int]
     poisoned: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Failure:
     """Why a run stopped. `kind` is one of not_done, crash, exit, timeout, memory_limit,
-    too_much_traffic, does_not_compile, killed.
+    too_much_traffic, does_not_compile, unsupported, killed.
 
     `exact` is False when the frame is only that of the last access to memory before the end.
     """
@@ -138,7 +140,18 @@ def _read_call(path: Path, bundle: Bundle, key: str) -> Call:
     for launch_argument in [name for name in arrays if name.startswith("after_")]:
         after[int(launch_argument.removeprefix("after_"))] = torch.from_numpy(np.array(arrays[launch_argument]))
     trace = Trace(launches, _events(arrays, launches, bundle), result, result_storage=view.storage if view else None)
-    return Call(int(number), poison, trace, result, view, returned, after, header["ops"], header["poisoned"])
+    return Call(
+        int(number),
+        poison,
+        trace,
+        result,
+        view,
+        returned,
+        after,
+        header["ops"],
+        header["poisoned"],
+        tuple(header.get("notes", ())),
+    )
 
 
 def _view(data: dict[str, Any]) -> View:

@@ -46,6 +46,7 @@ class Recorder:
         self.rows: list[tuple[int, ...]] = []
         self.touched: list[np.ndarray] = []
         self.recorded = 0
+        self.notes: set[str] = set()
         self.barriers = 0
         self.storages: dict[int, int] = {}
         self.arguments: dict[int, int] = {}
@@ -70,6 +71,9 @@ class Recorder:
 
     def barrier(self) -> None:
         self.barriers += 1
+
+    def note(self, what: str) -> None:
+        self.notes.add(what)
 
     def access(self, launch: LaunchState, access: Access) -> None:
         self.where.line = access.frame.f_lineno

@@ -85,11 +85,16 @@ def _kind(cause: BaseException) -> str:
     memory_words = ("can't allocate memory", "not enough memory", "Unable to allocate")
     if isinstance(cause, MemoryError) or any(words in str(cause) for words in memory_words):
         return "memory_limit"
-    by_name = {"TooMuchTraffic": "too_much_traffic", "DoesNotCompile": "does_not_compile"}
+    by_name = {"TooMuchTraffic": "too_much_traffic", "DoesNotCompile": "does_not_compile", "CannotInterpret": "unsupported"}
     if type(cause).__module__.startswith("course_lib.") and type(cause).__name__ in by_name:
         return by_name[type(cause).__name__]
-    if isinstance(cause, NotImplementedError) and _raised_by_answer(cause):
-        return "not_done"
+    if isinstance(cause, AttributeError) and "'InterpreterBuilder' object has no attribute" in str(cause):
+        return "unsupported"
+    if isinstance(cause, NotImplementedError):
+        if _raised_by_answer(cause):
+            return "not_done"
+        if "in interpreter mode" in str(cause):
+            return "unsupported"
     return "exit" if isinstance(cause, SystemExit) else "crash"
 
 
