@@ -2,6 +2,7 @@
 #   PYTHON=python3.12    the Python that makes .venv
 #   LAB_ARGS=…           options for JupyterLab, such as --no-browser --port=9999
 #   LESSON=03_…          what to build: one lesson (all without it)
+#   MATRIX="3.6 3.8"     which versions of Triton test-matrix takes (all without it)
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -11,14 +12,15 @@ export JUPYTER_PREFER_ENV_PATH := 1
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 START := notebooks/00_start_here.ipynb
 
-.PHONY: help setup lab test build check book
+.PHONY: help setup lab test test-matrix build check book
 
 help:
-	@echo "make lab     open the course in JupyterLab (options: LAB_ARGS=…)"
-	@echo "make test    run the tests, and compare every lesson's outputs"
-	@echo "make build   build notebooks/, exercises/ and solutions/ from lessons/ (one lesson: LESSON=03_programs_and_grids)"
-	@echo "make check   lint, types, and whether everything is in step and complete"
-	@echo "make book    render everything as plain web pages in book/"
+	@echo "make lab          open the course in JupyterLab (options: LAB_ARGS=…)"
+	@echo "make test         run the tests, and compare every lesson's outputs"
+	@echo "make test-matrix  run the checker's tests with each supported Triton (some of them: MATRIX=\"3.6 3.8\")"
+	@echo "make build        build notebooks/, exercises/ and solutions/ from lessons/ (one lesson: LESSON=03_programs_and_grids)"
+	@echo "make check        lint, types, and whether everything is in step and complete"
+	@echo "make book         render everything as plain web pages in book/"
 
 setup:
 	@sh tools/setup.sh
@@ -33,6 +35,9 @@ lab: setup
 test: setup
 	$(PY) -m pytest -n 2 $(TEST_ARGS)
 	$(PY) -m pytest --nbval -n 2 --dist loadfile notebooks
+
+test-matrix: setup
+	$(PY) -m tools.test_matrix $(MATRIX)
 
 build: setup
 	$(PY) -m tools.build $(LESSON) $(BUILD_ARGS)
