@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from course_lib.catalog.model import Tolerance
+from course_lib.checking.findings import MOST_EVIDENCE
 
 EXAMPLES = 4
 
@@ -50,7 +51,7 @@ def compare(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Mism
     kind, message = _diagnose(a, b, ~close)
     shown = [tuple(map(int, np.unravel_index(i, a.shape))) for i in wrong[:EXAMPLES]]
     examples = tuple((index, float(a[index]), float(b[index])) for index in shown)
-    return Mismatch(kind, message, len(wrong), a.size, examples, tuple(wrong[:1000].tolist()))
+    return Mismatch(kind, message, len(wrong), a.size, examples, tuple(wrong[:MOST_EVIDENCE].tolist()))
 
 
 def _numbers(tensor: torch.Tensor) -> np.ndarray:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -87,14 +88,16 @@ def _compile_instead_of_launching(compiled: list[str]) -> None:
     def launcher(kernel: Any, grid: Any) -> Any:
         def launch(*args: Any, **kwargs: Any) -> None:
             target = driver.active.get_current_device()
+            caller = sys._getframe(1)
+            here = caller.f_lineno if Path(caller.f_code.co_filename).name == ANSWER_FILE else None
             try:
                 result = kernel.warmup(*args, grid=(1,), **kwargs)
             except Exception as error:
                 if isinstance(error, OSError) or str(error).startswith("Cannot find"):
                     raise  # the compiler's own trouble: a cache that cannot be written, a tool that is missing
-                raise explained(error, kernel, target) from error
+                raise explained(error, kernel, target, here) from error
             for one in result if isinstance(result, list) else [result]:
-                _must_fit(one, _name(kernel), target)
+                _must_fit(one, _name(kernel), target, here)
             compiled.append(f"{_name(kernel)} for sm_{target}")
 
         return launch
@@ -102,15 +105,15 @@ def _compile_instead_of_launching(compiled: list[str]) -> None:
     KernelInterface.__getitem__ = lambda kernel, grid: launcher(kernel, grid)
 
 
-def _must_fit(compiled: Any, name: str, target: int) -> None:
+def _must_fit(compiled: Any, name: str, target: int, line: int | None) -> None:
     shared, most = compiled.metadata.shared, SHARED_LIMITS.get(target)
     if most is not None and shared > most:
         reason = f"it needs {shared} bytes of shared memory, and the GPU has {most}; make the block or num_stages smaller"
-        raise DoesNotCompile(target, name, None, reason)
+        raise DoesNotCompile(target, name, line, reason)
 
 
-def explained(error: Exception, kernel: Any, target: int) -> DoesNotCompile:
-    """The innermost reason for a refusal, and the line of the answer that it concerns."""
+def explained(error: Exception, kernel: Any, target: int, launched: int | None = None) -> DoesNotCompile:
+    """The innermost reason for a refusal, and the line of the answer that it concerns: in the kernel, or that of the launch."""
     located: BaseException = error
     while isinstance(located.__cause__, CompilationError):
         located = located.__cause__
@@ -118,7 +121,7 @@ def explained(error: Exception, kernel: Any, target: int) -> DoesNotCompile:
     if isinstance(located, CompilationError):
         line = _line_in_answer(located.src, getattr(located.node, "lineno", None))
     text = getattr(located, "error_message", None) or str(located.args[0] if located.args else located)
-    return DoesNotCompile(target, _name(kernel), line, _plain(str(text)))
+    return DoesNotCompile(target, _name(kernel), line or launched, _plain(str(text)))
 
 
 def _plain(text: str) -> str:

@@ -53,6 +53,10 @@ KINDS: dict[str, str] = {
 }
 
 
+MOST_EVIDENCE = 100_000
+"""Most positions that a finding keeps for its picture."""
+
+
 @dataclass(frozen=True)
 class SourceLine:
     """A line of the answer as its author sees it: where it stands, its number there, and its text."""

@@ -14,7 +14,7 @@ import torch
 
 from course_lib.checking import wire
 from course_lib.checking.events import Event, IntArray, Trace, View
-from course_lib.checking.findings import Finding
+from course_lib.checking.findings import MOST_EVIDENCE, Finding
 
 VERBS = {"load": "reads", "store": "writes", "atomic": "updates"}
 
@@ -47,7 +47,7 @@ def stray_access(trace: Trace) -> Finding | None:
         source=first.source,
         count=len(offsets),
         details=tuple(details),
-        evidence={"offsets": sorted(set(offsets.tolist()))[:1000], "elements": view.numel, "tensor": view.name},
+        evidence={"offsets": sorted(set(offsets.tolist()))[:MOST_EVIDENCE], "elements": view.numel, "tensor": view.name},
     )
 
 
@@ -183,7 +183,7 @@ def unwritten(trace: Trace, result: View) -> Finding | None:
         source=blame.source if blame else None,
         count=len(missing),
         details=tuple(details),
-        evidence={"missing": missing[:1000].tolist(), "elements": result.numel},
+        evidence={"missing": missing[:MOST_EVIDENCE].tolist(), "elements": result.numel},
     )
 
 

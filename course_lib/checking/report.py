@@ -39,6 +39,7 @@ def as_text(report: Report) -> str:
         lines += ["", *(f"  {line}" for line in _sentences(finding))]
         if finding.source:
             lines += [f"    {_place(finding.source)}:  {finding.source.text}"]
+        lines += [f"    {marks}"] if (marks := strip(finding)) else []
         lines += [f"  {detail}" for detail in finding.details[:MAX_DETAILS] if detail]
     lines += [f"  {text}" for text in ([""] if report.note else []) + _notes(report)]
     if report.hint:
@@ -63,6 +64,8 @@ def as_html(report: Report) -> str:
             parts.append(
                 f'<div style="margin:0.4em 0"><small>{place}</small><br><code>{html.escape(finding.source.text)}</code></div>'
             )
+        if marks := strip(finding):
+            parts.append(f'<pre style="margin:0.3em 0;line-height:1.2">{marks}</pre>')
         parts += [f"<div>{_code(detail)}</div>" for detail in finding.details[:MAX_DETAILS] if detail]
     parts += [f'<div style="margin-top:0.5em">{_code(note)}</div>' for note in _notes(report)]
     if report.hint:
@@ -91,6 +94,43 @@ def as_json(report: Report) -> dict[str, Any]:
         "hint": report.hint,
         "seconds": round(report.seconds, 3),
     }
+
+
+MARKS = 64
+"""Most marks in a strip."""
+
+
+def strip(finding: Finding) -> str | None:
+    """The finding as a line of marks, one for one or more neighbouring elements: · is right, ✗ is not, │ is a tensor's edge.
+
+    >>> strip(Finding("tail", "", evidence={"wrong": (6, 7), "elements": 8}))
+    '[······✗✗]'
+    >>> strip(Finding("load_out_of_bounds", "", evidence={"offsets": [8, 9], "elements": 8}))
+    '│········│✗✗'
+    """
+    evidence = finding.evidence
+    elements = evidence.get("elements", 0)
+    bad = set(evidence.get("wrong") or evidence.get("missing") or ())
+    if bad and elements > 1:
+        return f"[{_marks(0, elements, bad, elements)}]"
+    stray = evidence.get("offsets")
+    if stray and elements:
+        first, last = min(0, *stray), max(elements - 1, *stray)
+        span = last - first + 1
+        before, after = -first, last - elements + 1
+        inside = _marks(0, elements, set(stray), span)
+        left = _marks(first, before, set(stray), span) if before else ""
+        return f"{left}│{inside}│" + (_marks(elements, after, set(stray), span) if after else "")
+    return None
+
+
+def _marks(begin: int, count: int, bad: set[int], span: int) -> str:
+    """`count` elements from `begin` on, drawn to the scale at which `span` elements take at most `MARKS` marks."""
+    each = max(1, -(-span // MARKS))
+    return "".join(
+        "✗" if any(i in bad for i in range(at, min(at + each, begin + count))) else "·"
+        for at in range(begin, begin + count, each)
+    )
 
 
 def _finding_as_json(finding: Finding) -> dict[str, Any]:

@@ -1,0 +1,119 @@
+"""Reports as text, HTML and JSON: nothing of the answer is taken for markup, and graders can rely on the JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from course_lib.catalog.model import Hint
+from course_lib.checking.findings import KINDS, Finding, Report, Skipped, SourceLine
+from course_lib.checking.report import as_html, as_json, as_text, choose_hint, strip
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "course_lib" / "data" / "report.schema.json").read_text())
+
+FINDING = Finding(
+    "store_out_of_bounds",
+    "program (1, 0, 0) writes 3 elements past the end of out_ptr",
+    case="n=5",
+    kernel="k",
+    program=(1, 0, 0),
+    source=SourceLine("cell In[3]", 7, "tl.store(out_ptr + o, x < y)"),
+    count=3,
+    details=("out_ptr has 5 elements; use `a & b`.",),
+    evidence={"offsets": [5, 6, 7], "elements": 5},
+)
+REPORTS = {
+    "passed": Report("double", True, seed=3, cases=17, stages=("interpreter",), skipped=(Skipped("gpu", "there is none"),)),
+    "failed": Report(
+        "double", False, (FINDING,), seed=3, hint="Mask `offsets < n`.", printed="<b>printed</b>\n", answer="mine"
+    ),
+    "not done": Report("double", False, (Finding("not_done", "a blank is still open"),), seed=3),
+    "no verdict": Report("double", False, (Finding("no_verdict", "no memory left"),), judged=False),
+}
+
+
+@pytest.mark.parametrize("which", REPORTS)
+def test_the_json_keeps_to_its_schema(which: str) -> None:
+    jsonschema.validate(json.loads(json.dumps(as_json(REPORTS[which]))), SCHEMA)
+
+
+def test_the_schema_refuses_what_it_should() -> None:
+    broken = as_json(REPORTS["failed"]) | {"passed": "yes"}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(broken, SCHEMA)
+
+
+def test_a_failing_report_says_all_that_is_known() -> None:
+    text = as_text(REPORTS["failed"])
+    for word in (
+        "double: not right yet",
+        "n=5",
+        "`k`",
+        "(1, 0, 0)",
+        "3 elements",
+        "cell In[3], line 7",
+        "tl.store(",
+        "Hint: Mask",
+    ):
+        assert word in text
+    assert 'check("double", mine, seed=3)' in text
+
+
+def test_html_escapes_what_the_answer_says() -> None:
+    page = as_html(REPORTS["failed"])
+    assert "x &lt; y" in page and "&lt;b&gt;printed" in page and "<b>printed" not in page
+    assert "<code>a &amp; b</code>" in page
+
+
+def test_a_skipped_stage_is_said_even_when_the_rest_passed() -> None:
+    assert "Not judged here (gpu): there is none" in as_text(REPORTS["passed"])
+
+
+def test_a_blank_is_no_fault_and_has_no_seed() -> None:
+    text = as_text(REPORTS["not done"])
+    assert text.startswith("double: not done yet") and "seed" not in text
+
+
+def test_the_first_fitting_hint_is_chosen() -> None:
+    hints = (
+        Hint("general"),
+        Hint("masks", frozenset({"store_out_of_bounds"})),
+        Hint("more", frozenset({"store_out_of_bounds"})),
+    )
+    assert choose_hint(hints, [FINDING]) == "masks"
+    assert choose_hint(hints, [Finding("race", "")]) is None
+    assert choose_hint(hints, []) is None
+
+
+@pytest.mark.parametrize(
+    ("evidence", "marks"),
+    [
+        ({"wrong": (0,), "elements": 4}, "[✗···]"),
+        ({"missing": [2, 3], "elements": 4}, "[··✗✗]"),
+        ({"offsets": [-1, 4], "elements": 4}, "✗│····│✗"),
+        ({"offsets": [1], "elements": 4}, "│·✗··│"),
+        ({"wrong": (), "elements": 4}, None),
+        ({}, None),
+    ],
+)
+def test_the_strip_shows_where(evidence: dict[str, object], marks: str | None) -> None:
+    assert strip(Finding("mismatch", "", evidence=evidence)) == marks
+
+
+def test_a_long_strip_is_drawn_to_scale_and_loses_nothing() -> None:
+    marks = strip(Finding("mismatch", "", evidence={"wrong": (9_999,), "elements": 10_000}))
+    assert marks is not None and len(marks) <= 66 and marks.endswith("✗]") and marks.count("✗") == 1
+
+
+def test_every_kind_of_finding_can_be_reported() -> None:
+    for kind in KINDS:
+        report = Report("double", False, (Finding(kind, "something"),), seed=1)
+        assert as_text(report) and as_html(report)
+
+
+def test_an_unknown_kind_is_an_error_at_once() -> None:
+    with pytest.raises(ValueError, match="unknown kind"):
+        Finding("typo", "")
