@@ -67,7 +67,10 @@ REFUSED = {
         "for i in range(n):",
     ),
     "torch in a kernel": (with_lines("    y = torch.ones(3)"), None),
-    "an unknown launch option": (DOUBLE.replace("BLOCK=64)", "BLOCK=64, num_wraps=4)"), None),
+    "an unknown launch option": (
+        DOUBLE.replace("BLOCK=64)", "BLOCK=64, num_wraps=4)"),
+        "double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64, num_wraps=4)",
+    ),
     "a helper's fault": (
         DOUBLE.replace("@triton.jit", "@triton.jit\ndef twice(x):\n    z = {}\n    return 2 * x\n\n@triton.jit", 1).replace(
             "2 * x, mask", "twice(x), mask"

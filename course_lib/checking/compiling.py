@@ -121,7 +121,9 @@ def explained(error: Exception, kernel: Any, target: int, launched: int | None =
     if isinstance(located, CompilationError):
         line = _line_in_answer(located.src, getattr(located.node, "lineno", None))
     text = getattr(located, "error_message", None) or str(located.args[0] if located.args else located)
-    return DoesNotCompile(target, _name(kernel), line or launched, _plain(str(text)))
+    if isinstance(error, (KeyError, TypeError)):  # the call itself does not fit the kernel
+        line = line or launched
+    return DoesNotCompile(target, _name(kernel), line, _plain(str(text)))
 
 
 def _plain(text: str) -> str:
