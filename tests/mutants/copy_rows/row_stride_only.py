@@ -1,0 +1,25 @@
+"""The row's stride is used, the column's is taken to be 1.
+
+Happened in kernels for language models that were only ever given row-major activations.
+"""
+# expect: load_out_of_bounds
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy_kernel(x_ptr, out_ptr, row_stride, n_cols, BLOCK_SIZE: tl.constexpr):
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK_SIZE)
+    mask = columns < n_cols
+    x = tl.load(x_ptr + row * row_stride + columns, mask=mask, other=0.0)
+    tl.store(out_ptr + row * n_cols + columns, x, mask=mask)
+
+
+def copy_rows(x):
+    n_rows, n_cols = x.shape
+    out = torch.empty(n_rows, n_cols, dtype=x.dtype, device=x.device)
+    copy_kernel[(n_rows,)](x, out, x.stride(0), n_cols, BLOCK_SIZE=triton.next_power_of_2(n_cols))
+    return out

@@ -1,0 +1,24 @@
+"""The mask knows that the diagonal ends with the shorter side, the allocation does not: the rest stays unwritten.
+
+Happens when a bound is mended in the kernel only.
+"""
+# expect: wrong_shape
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def diagonal_kernel(x_ptr, out_ptr, step, n, BLOCK_SIZE: tl.constexpr):
+    k = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = k < n
+    x = tl.load(x_ptr + k * step, mask=mask, other=0.0)
+    tl.store(out_ptr + k, x, mask=mask)
+
+
+def diagonal(x):
+    n = min(x.shape)
+    out = torch.empty(x.shape[0], dtype=x.dtype, device=x.device)
+    diagonal_kernel[(triton.cdiv(n, 256),)](x, out, x.stride(0) + x.stride(1), n, BLOCK_SIZE=256)
+    return out

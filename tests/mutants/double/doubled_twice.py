@@ -1,0 +1,24 @@
+"""The kernel returns 4 · x: the factor stands in the load's line and again in the store's.
+
+Happens when a line is moved and its old copy stays.
+"""
+# expect: scaled
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offsets < n
+    x = 2.0 * tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    tl.store(out_ptr + offsets, 2.0 * x, mask=mask)
+
+
+def double(x):
+    out = torch.empty_like(x)
+    n = x.numel()
+    double_kernel[(triton.cdiv(n, 128),)](x, out, n, BLOCK_SIZE=128)
+    return out

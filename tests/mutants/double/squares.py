@@ -1,0 +1,25 @@
+"""Squares instead of doubling.
+
+Happens when a kernel is tried on twos only: 2 · 2, 2 + 2 and 2² are the same. Puzzles with constant inputs let a wrong
+operation or a wrong index by.
+"""
+# expect: mismatch
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    tl.store(out_ptr + offsets, x * x, mask=mask)
+
+
+def double(x):
+    out = torch.empty_like(x)
+    n = x.numel()
+    double_kernel[(triton.cdiv(n, 128),)](x, out, n, BLOCK_SIZE=128)
+    return out

@@ -1,0 +1,24 @@
+"""Blocks begin `BLOCK_SIZE + 1` apart: between two of them one element is left out.
+
+Happens to those who take the last index of a block for its length.
+"""
+# expect: unwritten
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale_kernel(x_ptr, out_ptr, a, n, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * (BLOCK_SIZE + 1) + tl.arange(0, BLOCK_SIZE)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    tl.store(out_ptr + offsets, a * x, mask=mask)
+
+
+def vector_scale(x, a):
+    out = torch.empty_like(x)
+    n = x.numel()
+    scale_kernel[(triton.cdiv(n, 256),)](x, out, a, n, BLOCK_SIZE=256)
+    return out
