@@ -1,0 +1,127 @@
+"""The judge is right both ways: every wrong answer kept here is refused for its reason, every right one passes.
+
+tests/mutants/<exercise>/<what_is_wrong>.py are wrong answers; each says in a line `# expect: kind` what must be found.
+tests/variants/<exercise>/<how>.py are right answers, each written in another way.
+
+With many seeds: `pytest --slow tests/test_judge.py`.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from course_lib import catalog
+from course_lib.catalog.model import Exercise
+from course_lib.checking.check import check_file
+from course_lib.checking.findings import KINDS, Report
+
+HERE = Path(__file__).parent
+EXERCISES = [item.name for item in catalog.items() if isinstance(item, Exercise)]
+MUTANTS = sorted(HERE.glob("mutants/*/*.py"))
+VARIANTS = sorted(HERE.glob("variants/*/*.py"))
+SEEDS = (0, 1)
+MORE_SEEDS = 20
+
+WITHOUT_A_LINE = {
+    "killed",
+    "no_kernel",
+    "torch_compute",
+    "unwritten",
+    "wrong_dtype",
+    "wrong_layout",
+    "wrong_shape",
+    "wrong_type",
+}
+"""Kinds that are not about one line of the answer, or whose line cannot always be known."""
+SLOW_KINDS = {"timeout"}
+"""Kinds that take as long as an answer may: these mutants are judged once."""
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSE_STATE_DIR", str(tmp_path / "state"))
+
+
+def expected_kinds(path: Path) -> set[str]:
+    """What a mutant must be refused for: any one of these kinds."""
+    line = re.search(r"^# expect: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert line, f"{path} has no line `# expect: kind`"
+    return {kind.strip() for kind in line[1].split(",")}
+
+
+def named(path: Path) -> str:
+    return f"{path.parent.name}-{path.stem}"
+
+
+def must_be_refused(path: Path, seed: int) -> Report:
+    report = check_file(path.parent.name, path, seed=seed)
+    assert not report.passed, f"{named(path)} is wrong and passed with seed {seed}"
+    assert report.judged
+    assert report.findings[0].kind in expected_kinds(path), f"seed {seed}\n{report!r}"
+    return report
+
+
+def must_pass(path: Path, seed: int) -> None:
+    report = check_file(path.parent.name, path, seed=seed)
+    assert report.passed, f"{named(path)} is right and was refused with seed {seed}\n{report!r}"
+    assert not {"interpreter", "compiler", "memory", "values"} & {skipped.stage for skipped in report.skipped}
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_every_exercise_has_wrong_and_right_answers_to_be_judged(name: str) -> None:
+    counts = Counter(path.parent for path in MUTANTS + VARIANTS)
+    assert counts[HERE / "mutants" / name] >= 8
+    assert counts[HERE / "variants" / name] >= 3
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_the_wrong_answers_of_an_exercise_are_wrong_in_different_ways(name: str) -> None:
+    kinds = [expected_kinds(path) for path in MUTANTS if path.parent.name == name]
+    assert len(set().union(*kinds)) >= 5
+    assert all(kind in KINDS for alternatives in kinds for kind in alternatives)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("path", MUTANTS, ids=named)
+def test_a_wrong_answer_is_refused_for_its_reason(path: Path, seed: int) -> None:
+    if seed != SEEDS[0] and expected_kinds(path) & SLOW_KINDS:
+        pytest.skip("slow, and no matter of inputs: judged with the first seed only")
+    report = must_be_refused(path, seed)
+    finding = report.findings[0]
+    text, page = repr(report), report._repr_html_()
+    assert text.startswith(f"{path.parent.name}: not right yet")
+    assert path.parent.name in page
+    assert KINDS[finding.kind][1:] in text
+    if finding.source is None:
+        assert finding.kind in WITHOUT_A_LINE or "Unsupported function" in finding.message
+    else:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert finding.source.origin == path.name
+        assert finding.source.text == lines[finding.source.line - 1].strip() != ""
+        assert f"{path.name}, line {finding.source.line}" in text
+        assert f"{path.name}, line {finding.source.line}" in page
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("path", VARIANTS, ids=named)
+def test_a_right_answer_passes_however_it_is_written(path: Path, seed: int) -> None:
+    must_pass(path, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [path for path in MUTANTS if not expected_kinds(path) & SLOW_KINDS], ids=named)
+def test_no_seed_lets_a_wrong_answer_by(path: Path) -> None:
+    for seed in random.SystemRandom().sample(range(10**6), MORE_SEEDS):
+        must_be_refused(path, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", VARIANTS, ids=named)
+def test_no_seed_refuses_a_right_answer(path: Path) -> None:
+    for seed in random.SystemRandom().sample(range(10**6), MORE_SEEDS):
+        must_pass(path, seed)
