@@ -107,7 +107,7 @@ def _environment(mode: str) -> dict[str, str]:
         "TRITON_INTERPRET": "1" if mode == "interpret" else "0",
         **gpu,
         "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": root,
+        "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
         "COURSE_IN_WORKER": "1",
     }
 
