@@ -66,6 +66,26 @@ class Course:
         return found
 
 
+def answer_files(root: Path, folder: str) -> dict[str, list[Path]]:
+    """The files of tests/`folder` ("mutants" or "variants") by the exercise, which is the name of the folder they are in."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted((root / "tests" / folder).glob("*")):
+        if path.name != "__pycache__" and not path.name.startswith("."):
+            inside = [file for file in sorted(path.glob("*")) if file.name != "__pycache__"]
+            found[path.name] = inside if path.is_dir() else []
+    return found
+
+
+def expected_kinds(mutant: str) -> list[str]:
+    """The kinds for any of which a mutant must be refused, by the line `# expect: kinds` of its text; empty without one.
+
+    >>> expected_kinds("# expect: tail, mismatch")
+    ['tail', 'mismatch']
+    """
+    line = re.search(r"^# expect: (.+)$", mutant, re.MULTILINE)
+    return [kind.strip() for kind in line[1].split(",")] if line else []
+
+
 Rule = Callable[[Course], Iterator[str]]
 
 
@@ -106,7 +126,7 @@ def exercises_can_be_taught_and_judged(course: Course) -> Iterator[str]:
         if len(exercise.hints) < HINTS:
             yield f"catalogue: {exercise.name} has {len(exercise.hints)} hints; it needs {HINTS}."
         for folder, least in (("mutants", MUTANTS), ("variants", VARIANTS)):
-            files = _files(course, folder).get(exercise.name, [])
+            files = answer_files(course.root, folder).get(exercise.name, [])
             if len(files) < least:
                 yield f"tests/{folder}/{exercise.name} has {len(files)} files; it needs {least}."
 
@@ -125,7 +145,7 @@ def answers_kept_for_tests_are_in_order(course: Course) -> Iterator[str]:
     """tests/mutants and tests/variants hold one folder an exercise; each mutant says what is wrong and is expected."""
     known = {exercise.name for exercise in course.exercises}
     for folder in ("mutants", "variants"):
-        for name, files in _files(course, folder).items():
+        for name, files in answer_files(course.root, folder).items():
             if name not in known:
                 yield f"tests/{folder}/{name} belongs to no exercise; move it away."
             for path in files:
@@ -232,24 +252,13 @@ def _quizzes_of(course: Course, lesson: Lesson) -> Iterator[str]:
             yield f"lessons/{lesson.name} asks the quiz {item.name} {asked[item.name]} times; it must be once."
 
 
-def _files(course: Course, folder: str) -> dict[str, list[Path]]:
-    """The files of tests/`folder` by the name of the folder that they are in."""
-    found: dict[str, list[Path]] = {}
-    for path in sorted((course.root / "tests" / folder).glob("*")):
-        if path.name != "__pycache__" and not path.name.startswith("."):
-            inside = [file for file in sorted(path.glob("*")) if file.name != "__pycache__"]
-            found[path.name] = inside if path.is_dir() else []
-    return found
-
-
 def _mutant_faults(text: str) -> Iterator[str]:
     if not text.startswith('"""'):
         yield "does not begin with a docstring that says what is wrong."
-    expected = re.search(r"^# expect: (.+)$", text, re.MULTILINE)
-    if expected is None:
+    expected = expected_kinds(text)
+    if not expected:
         yield "has no line `# expect: kind`, with a kind of course_lib.checking.findings.KINDS."
-        return
-    for kind in (part.strip() for part in expected[1].split(",")):
+    for kind in expected:
         if kind not in KINDS:
             yield f"expects {kind!r}, which is no kind of course_lib.checking.findings.KINDS."
 
