@@ -223,7 +223,7 @@ def _failure(folder: Path, ending: Ending) -> Failure:
 
 def _unfinished(folder: Path, calls: tuple[Call, ...], ending: Ending) -> Failure | None:
     """A process that ended well but left cases out ended itself: a status of 0 is not a result."""
-    if ending.mode == "interpret" and len({call.case for call in calls}) == ending.cases:
+    if ending.mode != "compile" and len({call.case for call in calls}) == ending.cases:
         return None
     case, program, line = _whereabouts(folder)
     return Failure("exit", "exit", "0", ((line, ""),) if line > 0 else (), case, program, exact=False)

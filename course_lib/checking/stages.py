@@ -193,7 +193,8 @@ def _failure_text(failure: Failure, limits: sandbox.Limits) -> tuple[str, str, l
     if failure.kind == "not_done":
         return "not_done", "a blank is still open: replace the `raise NotImplementedError()`", []
     if failure.kind == "unsupported":
-        return "no_verdict", f"this cannot be judged on the CPU: {failure.message}", []
+        doctor = "`course doctor` says whether another version of Triton or NumPy would help."
+        return "no_verdict", f"this cannot be judged on the CPU: {failure.message}", [doctor]
     if failure.kind == "timeout":
         spent = limits.cpu_seconds if failure.type == "cpu" else limits.wall_seconds
         doing = "of computing" if failure.type == "cpu" else "of waiting"
