@@ -12,12 +12,13 @@ export JUPYTER_PREFER_ENV_PATH := 1
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 START := notebooks/00_start_here.ipynb
 
-.PHONY: help setup lab test test-matrix build check book
+.PHONY: help setup lab test test-matrix scoreboard build check book
 
 help:
 	@echo "make lab          open the course in JupyterLab (options: LAB_ARGS=…)"
 	@echo "make test         run the tests, and compare every lesson's outputs"
 	@echo "make test-matrix  run the checker's tests with each supported Triton (some of them: MATRIX=\"3.6 3.8\")"
+	@echo "make scoreboard   judge all wrong and right answers that the tests know, and put the scores into README.md"
 	@echo "make build        build notebooks/, exercises/ and solutions/ from lessons/ (one lesson: LESSON=03_programs_and_grids)"
 	@echo "make check        lint, types, and whether everything is in step and complete"
 	@echo "make book         render everything as plain web pages in book/"
@@ -38,6 +39,9 @@ test: setup
 
 test-matrix: setup
 	$(PY) -m tools.test_matrix $(MATRIX)
+
+scoreboard: setup
+	$(PY) -m tools.scoreboard $(SCOREBOARD_ARGS)
 
 build: setup
 	$(PY) -m tools.build $(LESSON) $(BUILD_ARGS)
