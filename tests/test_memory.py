@@ -157,3 +157,16 @@ def test_reading_back_a_store_without_a_barrier_is_found() -> None:
 )
 def test_these_read_nothing_back(events: list[Event]) -> None:
     assert memory.read_back(trace(*events)) is None
+
+
+def test_reading_an_input_again_and_again_is_counted_against_the_limit() -> None:
+    thrice = trace(*(event("load", program, 0, range(8)) for program in range(3)))
+    found = memory.too_many_reads(thrice, 1)
+    assert found is not None
+    assert (found.kind, found.count) == ("too_much_traffic", 24)
+    assert "3.0 times" in found.message and "96 bytes" in found.details[0] and "32 is the least" in found.details[0]
+    assert memory.too_many_reads(thrice, 3) is None
+
+
+def test_reading_only_a_part_once_is_no_excess() -> None:
+    assert memory.too_many_reads(trace(event("load", 0, 0, [0, 1]), event("store", 0, 1, [0, 1])), 1) is None

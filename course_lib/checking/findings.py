@@ -34,6 +34,7 @@ KINDS: dict[str, str] = {
     "read_back": "a program reads back from memory what it has just stored",
     "unwritten": "elements of the result were never written by a kernel",
     "input_changed": "an input was changed",
+    "too_much_traffic": "the kernel moves more memory than it needs to",
     # values
     "first_block_only": "only the first part of the result is right",
     "tail": "the end of the result is wrong",

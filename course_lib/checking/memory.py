@@ -265,6 +265,32 @@ def _changed(trace: Trace, position: int, changed: torch.Tensor) -> Finding:
     )
 
 
+def too_many_reads(trace: Trace, limit: float) -> Finding | None:
+    """Do the kernels read some argument more than `limit` times over, counting each element once per load?
+
+    Bytes asked for by lanes; a cache may spare the memory some of them, but a kernel that reads once need not hope for that.
+    """
+    reads = [event for event in trace.events if event.kind != "store" and trace.view(event).argument is not None]
+    for position in sorted({trace.view(event).argument or 0 for event in reads}):
+        mine = [event for event in reads if trace.view(event).argument == position]
+        view = trace.view(mine[0])
+        distinct = len(np.unique(np.concatenate([_storage_elements(trace, event) for event in mine])))
+        asked = sum(len(event.elements) for event in mine)
+        if distinct and asked / distinct > limit:
+            return Finding(
+                "too_much_traffic",
+                f"the kernels read each element of {view.name} {asked / distinct:.1f} times; {limit:g} is enough",
+                kernel=trace.launches[mine[-1].launch].kernel,
+                source=mine[-1].source,
+                count=asked,
+                details=(
+                    f"{asked * view.itemsize} bytes were read, and {distinct * view.itemsize} is the least possible. "
+                    "Keep in registers what you need again: a value that was loaded stays there.",
+                ),
+            )
+    return None
+
+
 def _storage_elements(trace: Trace, event: Event) -> IntArray:
     return event.elements + trace.view(event).offset
 

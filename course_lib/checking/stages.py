@@ -103,6 +103,16 @@ def values(work: Work) -> list[Finding]:
     return [finding for finding in found if finding.kind == kind][:1]
 
 
+def traffic(work: Work) -> list[Finding]:
+    """Count how often the inputs were read, if the exercise sets a limit."""
+    limit = work.exercise.max_reads
+    return [] if limit is None else list(itertools.islice(_in_order(work, lambda work, case: _traffic_of_case(case, limit)), 1))
+
+
+def _traffic_of_case(case: CaseRun, limit: float) -> Finding | None:
+    return memory.too_many_reads(case.calls[0].trace, limit)
+
+
 def gpu(work: Work) -> list[Finding]:
     """Run the answer on this machine's GPU, if it has one, and compare again."""
     if device().mode != "gpu":
@@ -125,6 +135,7 @@ STAGES: tuple[tuple[str, Stage], ...] = (
     ("compiler", compiler),
     ("memory", use_of_memory),
     ("values", values),
+    ("traffic", traffic),
     ("gpu", gpu),
 )
 """The flow of a check, in order.
