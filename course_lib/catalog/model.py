@@ -61,6 +61,8 @@ class Exercise:
     """What the launcher may leave to torch: only allocation and views, or also copies (`clone`, `contiguous`)."""
     targets: tuple[int, ...] = (75, 80, 90)
     """The compute capabilities that every launch must compile for: 75 is sm_75."""
+    max_reads: float | None = None
+    """How many times the kernels may read each element of an argument, or None for no limit."""
     contiguous: bool = False
     """Whether the result must be contiguous."""
 
@@ -103,3 +105,5 @@ class Lesson:
     title: str
     minutes: int
     items: tuple[Exercise | Quiz, ...]
+    written: bool = True
+    """Whether the notebook is there. What an unwritten lesson asks can be checked, but learners are not sent to it yet."""
