@@ -382,7 +382,7 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
 
 
 def _in_order(work: Work, judge: Callable[[Work, CaseRun], Finding | None]) -> Iterator[Finding]:
-    """The findings of all cases, the smallest case first."""
-    for case in sorted(work.cases, key=lambda case: case.size):
+    """The findings of all cases, the smallest case first; one without any element shows least, and comes last."""
+    for case in sorted(work.cases, key=lambda case: (case.size == 0, case.size)):
         if finding := judge(work, case):
             yield replace(finding, case=case.label)
