@@ -138,6 +138,7 @@ class _Hooks:
         self.name = "?"
         self.depth = 0
         self.other_given = False
+        self.atomic = False
 
 
 _hooks = _Hooks()
@@ -209,7 +210,8 @@ def _patch_syntax() -> None:
 
     class Transformer(interp.ASTTransformer):  # type: ignore[misc]
         def visit_Assign(self, node: ast.Assign) -> Any:
-            node.value = self.visit(node.value)
+            if not _VISITS_VALUES:
+                node.value = self.visit(node.value)
             return super().visit_Assign(node)
 
         def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
@@ -225,6 +227,10 @@ def _patch_syntax() -> None:
     # The rewritten kernel finds the interpreter module's names among its globals.
     interp._course_and, interp._course_or, interp._course_not = _tile_and, _tile_or, _tile_not
     interp.FunctionRewriter.ast_transformer = Transformer()
+
+
+_VISITS_VALUES = hasattr(interp.ASTTransformer, "visit_Compare")
+"""Whether Triton visits the value of an assignment itself, as 3.9 does. A second visit would rewrite its comparisons twice."""
 
 
 def _call(name: str, arguments: list[ast.expr]) -> ast.Call:
@@ -367,7 +373,8 @@ def _patch_tuning() -> None:
 
 
 def _bind(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    names = inspect.getfullargspec(fn).args
+    spec = inspect.getfullargspec(fn)
+    names = spec.args + spec.kwonlyargs  # a kernel may have the latter from Triton 3.9 on
     return inspect.getcallargs(fn, *args, **{k: v for k, v in kwargs.items() if k in names})
 
 
@@ -451,8 +458,10 @@ def _patch_pointers() -> None:
     ).split():
         if hasattr(builder, name):
             setattr(builder, name, _carrying(getattr(builder, name)))
-    for handle in (interp.BlockPointerHandle, interp.TensorDescHandle):
-        handle.materialize_pointers = _carrying_base(handle.materialize_pointers)
+    # From Triton 3.8 on, block pointers are no handles: 3.8 makes a tile of pointers of them, and 3.9 has none.
+    for handle in (getattr(interp, "BlockPointerHandle", None), interp.TensorDescHandle):
+        if handle is not None:
+            handle.materialize_pointers = _carrying_base(handle.materialize_pointers)
 
 
 def _carrying(method: Any) -> Any:
@@ -506,7 +515,8 @@ def _patch_memory() -> None:
             return load(self, ptrs, mask, other, *args, **kwargs)
         active = _mask_of(ptrs, mask)
         given = other is not None or _hooks.other_given
-        inside = _observe(observer, launch, "load", ptrs, active, given, self.grid_idx)
+        kind = "atomic" if _hooks.atomic else "load"
+        inside = _observe(observer, launch, kind, ptrs, active, given, self.grid_idx)
         dtype = interp._get_np_dtype(ptrs.get_element_ty())
         if other is not None:
             fill = np.array(np.broadcast_to(other.data, ptrs.data.shape), dtype=dtype)
@@ -522,7 +532,8 @@ def _patch_memory() -> None:
         if observer is None or launch is None:
             return store(self, ptrs, value, mask, *args, **kwargs)
         active = _mask_of(ptrs, mask)
-        inside = _observe(observer, launch, "store", ptrs, active, True, self.grid_idx)
+        kind = "atomic" if _hooks.atomic else "store"
+        inside = _observe(observer, launch, kind, ptrs, active, True, self.grid_idx)
         return store(self, ptrs, value, _handle_of(active & inside), *args, **kwargs)
 
     @functools.wraps(rmw)
@@ -556,6 +567,23 @@ def _patch_memory() -> None:
     interp.TritonSemantic.load = remembered
     builder.create_masked_load, builder.create_masked_store = hooked_load, hooked_store
     builder.create_atomic_rmw, builder.create_atomic_cas = hooked_rmw, hooked_cas
+    for name in ("create_atomic_load", "create_atomic_store", "create_atomic_poll"):  # from Triton 3.9 on
+        if hasattr(builder, name):
+            setattr(builder, name, _atomically(getattr(builder, name)))
+
+
+def _atomically(method: Any) -> Any:
+    """Loads and stores that this method makes are atomic ones."""
+
+    @functools.wraps(method)
+    def atomically(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _hooks.atomic = True
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            _hooks.atomic = False
+
+    return atomically
 
 
 def _observe(
