@@ -1,8 +1,18 @@
-"""What all tests share: the marker `slow`, for tests that are run only when asked for with --slow."""
+"""What all tests share: the marker `slow`, for tests that are run only when asked for with --slow, and which tests expect
+what a version of Triton does otherwise."""
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import pytest
+
+TRITON = tuple(int(part) for part in version("triton").split(".")[:2])
+CHANGED = (
+    ("block_pointers", (3, 9), "Triton 3.9 has no block pointers any more"),
+    ("[a chained comparison]", (3, 9), "Triton 3.9 compiles chained comparisons of tiles"),
+)
+"""A part of a test's name, the version from which on it would expect too much, and why. See also test_versions.py."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -14,7 +24,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--slow"):
-        for item in items:
-            if item.get_closest_marker("slow"):
-                item.add_marker(pytest.mark.skip(reason="takes minutes; run with --slow"))
+    for item in items:
+        if item.get_closest_marker("slow") and not config.getoption("--slow"):
+            item.add_marker(pytest.mark.skip(reason="takes minutes; run with --slow"))
+        for words, since, reason in CHANGED:
+            if words in item.name and since <= TRITON and "test_versions" not in item.nodeid:
+                item.add_marker(pytest.mark.skip(reason=reason))
