@@ -24,8 +24,11 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+import torch
+
 from course_lib import catalog
 from course_lib.checking.check import check_file
+from course_lib.checking.findings import Report
 from tools.build import ROOT
 from tools.lint_course import Course, answer_files, expected_kinds
 
@@ -76,16 +79,15 @@ def judge(course: Course, exercise: str, seed: int) -> Score:
     score = Score(exercise)
     for path in answers(course, "mutants", exercise):
         report = check_file(exercise, path, seed=seed)
-        found = [finding.kind for finding in report.findings[:1]]
         expected = expected_kinds(path.read_text(encoding="utf-8"))
         refused = report.judged and not report.passed
-        diagnosed = refused and set(found) <= set(expected)
+        diagnosed = refused and report.findings[0].kind in expected
         score.mutants += 1
         score.refused += refused
         score.diagnosed += diagnosed
         if not diagnosed:
-            verdict = f"refused as {found[0]}, not as {' or '.join(expected)}" if refused else _verdict(report.passed)
-            score.faults.append(f"{path.relative_to(course.root)} is {verdict} (seed {seed})")
+            instead = f", not as {' or '.join(expected)}" if refused else ""
+            score.faults.append(f"{path.relative_to(course.root)} is {_verdict(report)}{instead} (seed {seed})")
     for path in answers(course, "variants", exercise):
         report = check_file(exercise, path, seed=seed)
         score.variants += 1
@@ -93,8 +95,7 @@ def judge(course: Course, exercise: str, seed: int) -> Score:
         if report.passed:
             score.seconds.append(report.seconds)
         else:
-            verdict = f"refused as {report.findings[0].kind}" if report.judged else _verdict(False)
-            score.faults.append(f"{path.relative_to(course.root)} is {verdict} (seed {seed})")
+            score.faults.append(f"{path.relative_to(course.root)} is {_verdict(report)} (seed {seed})")
     return score
 
 
@@ -137,8 +138,9 @@ def counts_in(text: str) -> list[tuple[str, ...]]:
 def conditions(seed: int) -> str:
     """What the times and verdicts depend on."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    versions = f"Triton {version('triton')}, torch {version('torch').split('+')[0]}"
-    return f"Judged with {versions} on {cores} cores, seed {seed}; one check at a time. `make scoreboard` makes this table."
+    versions = f"Triton {version('triton')} and torch {version('torch').split('+')[0]}"
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+    return f"Judged with {versions}, one check at a time on {cores} cores and {gpu}, seed {seed}. Made by `make scoreboard`."
 
 
 def placed(readme: str, board: str) -> str:
@@ -228,8 +230,10 @@ def _warm_up(course: Course, names: list[str]) -> None:
             return
 
 
-def _verdict(passed: bool) -> str:
-    return "accepted" if passed else "not judged"
+def _verdict(report: Report) -> str:
+    if report.passed:
+        return "accepted"
+    return f"refused as {report.findings[0].kind}" if report.judged else "not judged"
 
 
 def _parts(readme: str) -> tuple[str, str, str]:
