@@ -170,3 +170,18 @@ def test_reading_an_input_again_and_again_is_counted_against_the_limit() -> None
 
 def test_reading_only_a_part_once_is_no_excess() -> None:
     assert memory.too_many_reads(trace(event("load", 0, 0, [0, 1]), event("store", 0, 1, [0, 1])), 1) is None
+
+
+def test_a_race_through_a_view_of_another_dtype_is_found() -> None:
+    halves = View("halves_ptr", 1, 0, (16,), (1,), "int16", 2)
+    found = memory.race(trace(event("store", 0, 2, [9]), event("store", 1, 1, [4, 5]), views=(X, OUT, halves)))
+    assert found is not None
+    assert found.count == 1
+    assert memory.race(trace(event("store", 0, 2, [7]), event("store", 1, 1, [4, 5]), views=(X, OUT, halves))) is None
+
+
+def test_a_result_written_through_a_view_of_another_dtype_is_written() -> None:
+    halves = View("halves_ptr", 1, 0, (16,), (1,), "int16", 2)
+    assert memory.unwritten(trace(event("store", 0, 2, range(16)), views=(X, OUT, halves)), OUT) is None
+    found = memory.unwritten(trace(event("store", 0, 2, range(15)), views=(X, OUT, halves)), OUT)
+    assert found is not None and found.count == 1

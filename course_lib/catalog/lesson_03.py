@@ -18,8 +18,8 @@ def _length(generator: torch.Generator, n: int) -> tuple[Any, ...]:
 
 
 def _vector_and_scalar(generator: torch.Generator, n: int) -> tuple[Any, ...]:
-    factor = 0.5 + torch.rand((), generator=generator).item()
-    return floats(generator, n), -factor
+    size, sign = torch.rand(2, generator=generator).tolist()
+    return floats(generator, n), (0.5 + size) * (1 if sign < 0.5 else -1)
 
 
 PROGRAMS_NEEDED = Quiz(

@@ -396,6 +396,8 @@ def _checked_grid(grid: Any, launch: LaunchState, bound: dict[str, Any]) -> Any:
         if not isinstance(sizes, tuple) or not 1 <= len(sizes) <= 3:
             raise TypeError(f"the grid must be a tuple of 1 to 3 numbers of programs, for example (4,), not {sizes!r}")
         for axis, (size, limit) in enumerate(zip(sizes, GRID_LIMITS, strict=False)):
+            if size < 0:
+                raise ValueError(f"the grid asks for {size} programs along axis {axis}; it must be 0 or more")
             if size > limit:
                 raise ValueError(f"the grid asks for {size} programs along axis {axis}; a GPU takes at most {limit} there")
         launch.grid = (*sizes, *(1,) * (3 - len(sizes)))

@@ -81,8 +81,9 @@ def _race_in(trace: Trace, events: list[Event]) -> Finding | None:
     if all(event.kind == "load" for event in events):
         return None
     numbers = {program: i for i, program in enumerate(dict.fromkeys(e.program for e in events))}
-    elements = np.concatenate([_storage_elements(trace, e) for e in events])
-    sizes = [len(e.elements) for e in events]
+    unit = min(trace.view(e).itemsize for e in events)  # views of other dtypes share their bytes with this one
+    touched = [_storage_elements(trace, e, unit) for e in events]
+    elements, sizes = np.concatenate(touched), [len(units) for units in touched]
     which = np.repeat(np.arange(len(events)), sizes)
     program = np.repeat([numbers[e.program] for e in events], sizes)
     writes = np.repeat([e.kind != "load" for e in events], sizes)
@@ -102,7 +103,8 @@ def _race_in(trace: Trace, events: list[Event]) -> Finding | None:
     one = next(e for e in involved if e.kind != "load")
     other = next(e for e in involved if e.program != one.program)
     view = trace.view(one)
-    element = int(elements[begin]) - view.offset
+    element = int(elements[begin]) * unit // view.itemsize - view.offset
+    count = len(np.unique(elements[starts[conflicts]] * unit // view.itemsize))
     relation = "writes it too" if other.kind == "store" else f"{VERBS[other.kind]} it"
     return Finding(
         "race",
@@ -110,9 +112,9 @@ def _race_in(trace: Trace, events: list[Event]) -> Finding | None:
         kernel=trace.launches[one.launch].kernel,
         program=one.program,
         source=one.source,
-        count=len(conflicts),
+        count=count,
         details=(
-            f"{_elements(len(conflicts))} of {view.name} {'is' if len(conflicts) == 1 else 'are'} shared in this way. "
+            f"{_elements(count)} of {view.name} {'is' if count == 1 else 'are'} shared in this way. "
             "A GPU promises no order between programs, so the result is a matter of luck.",
             *((f"The other access: line {other.source.line}, {other.source.text}",) if other.source != one.source else ()),
         ),
@@ -136,7 +138,8 @@ def read_back(trace: Trace) -> Finding | None:
             mine.append(event)
         elif event.kind == "load":
             for store in (store for store in mine if store.barriers == event.barriers):
-                again = np.intersect1d(_storage_elements(trace, store), _storage_elements(trace, event))
+                unit = min(trace.view(store).itemsize, trace.view(event).itemsize)
+                again = np.intersect1d(_storage_elements(trace, store, unit), _storage_elements(trace, event, unit))
                 if len(again):
                     return _read_back_finding(trace, store, event, again)
     return None
@@ -165,8 +168,10 @@ def _read_back_finding(trace: Trace, store: Event, load: Event, again: IntArray)
 def unwritten(trace: Trace, result: View) -> Finding | None:
     """Was each element of the result written by some kernel?"""
     writes = [e for e in trace.events if e.kind != "load" and trace.view(e).storage == result.storage]
-    written = np.concatenate([_storage_elements(trace, e) for e in writes]) if writes else np.zeros(0, dtype=np.int64)
-    missing = np.flatnonzero(~np.isin(result.elements, written))
+    unit = min([result.itemsize, *(trace.view(e).itemsize for e in writes)])
+    written = np.concatenate([_storage_elements(trace, e, unit) for e in writes]) if writes else np.zeros(0, dtype=np.int64)
+    each = result.itemsize // unit
+    missing = np.flatnonzero(~np.isin(result.elements[:, None] * each + np.arange(each), written).all(axis=1))
     if not len(missing):
         return None
     details = [f"Of {_elements(result.numel)}, these were not written: {ranges(missing)} (counted in row-major order)."]
@@ -291,8 +296,12 @@ def too_many_reads(trace: Trace, limit: float) -> Finding | None:
     return None
 
 
-def _storage_elements(trace: Trace, event: Event) -> IntArray:
-    return event.elements + trace.view(event).offset
+def _storage_elements(trace: Trace, event: Event, unit: int | None = None) -> IntArray:
+    """Where in its storage an event's elements lie, counted in units of `unit` bytes (of the view's elements if None)."""
+    view = trace.view(event)
+    elements = event.elements + view.offset
+    each = view.itemsize // unit if unit else 1
+    return elements if each == 1 else (elements[:, None] * each + np.arange(each)).reshape(-1)
 
 
 def _size(view: View) -> str:
