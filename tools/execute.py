@@ -47,7 +47,6 @@ def environment(scratch: Path) -> dict[str, str]:
     """The environment variables of a run; `scratch` is an empty folder for the state that it may write."""
     kept = {key: value for key, value in os.environ.items() if key not in ("TRITON_INTERPRET", "MATPLOTLIBRC")}
     return kept | {
-        "COURSE_SEED": "0",
         "COURSE_STATE_DIR": str(scratch / "state"),
         "COURSE_WIDGETS": "0",
         "CUDA_VISIBLE_DEVICES": "",
