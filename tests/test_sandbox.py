@@ -143,10 +143,10 @@ def failure(outcome: Outcome) -> tuple[str, str]:
     ],
 )
 def test_how_a_run_ends_is_told(bundled: Maker, body: str, kind: str, type_: str) -> None:
-    limits = sandbox.Limits(cpu_seconds=1, wall_seconds=2, file_bytes=2**20, memory_bytes=2**27)
-    began = time.monotonic()
+    # A busy machine must not make the other clock strike first.
+    wall_seconds = 2 if type_ == "wall" else 60
+    limits = sandbox.Limits(cpu_seconds=1, wall_seconds=wall_seconds, file_bytes=2**20, memory_bytes=2**27)
     assert failure(sandbox.run(bundled(body), [(torch.ones(3),)], limits=limits)) == (kind, type_)
-    assert time.monotonic() - began < 10
 
 
 def test_cases_before_the_one_that_failed_are_kept(bundled: Maker) -> None:
