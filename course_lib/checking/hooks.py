@@ -137,6 +137,7 @@ class _Hooks:
         self.argument_names: list[str] = []
         self.name = "?"
         self.depth = 0
+        self.prepared: set[int] = set()
         self.other_given = False
         self.atomic = False
 
@@ -329,6 +330,7 @@ def _patch_launch() -> None:
         self.grid = _checked_grid(self.grid, launch, bound)
         _hooks.argument_names = [name for name in bound if name not in self.constexprs]
         _hooks.launch, _hooks.depth = launch, 0
+        _hooks.prepared = set()
         try:
             original(self, *args, **kwargs)
         finally:
@@ -353,6 +355,17 @@ def _patch_launch() -> None:
             launch.places.append(Place.of(tensor))
         return result
 
+    prepare = interp._patch_lang
+
+    @functools.wraps(prepare)
+    def prepared(fn: Any) -> Any:
+        # Done by the interpreter at each call of a helper, such as `tl.sum`; once a launch is enough, and faster.
+        module = id(fn.__globals__)
+        if _hooks.launch is not None and module in _hooks.prepared:
+            return None
+        _hooks.prepared.add(module)
+        return prepare(fn)
+
     set_index = interp.InterpreterBuilder.set_grid_idx
 
     @functools.wraps(set_index)
@@ -363,6 +376,7 @@ def _patch_launch() -> None:
 
     interp.GridExecutor.__call__ = launched
     interp._implicit_cvt = converted
+    interp._patch_lang = prepared
     interp.InterpreterBuilder.set_grid_idx = indexed
 
 
