@@ -179,3 +179,27 @@ def test_and_or_not_on_tiles_mean_in_the_interpreter_what_they_mean_when_compile
 ) -> None:
     report = judged(DOUBLE.replace("mask = offsets < n", f"mask = {mask}"))
     assert report.passed, report
+
+
+STORE = "    tl.store(out_ptr + offsets, 2 * x, mask=mask)"
+ADVISED = {
+    "a kernel that returns": (DOUBLE.replace(STORE, "    return 2 * x"), "tl.store"),
+    "a forgotten grid": (DOUBLE.replace("[(triton.cdiv(x.numel(), 64),)]", ""), "kernel[grid]"),
+    "an indexed pointer": (DOUBLE.replace(STORE, "    out_ptr[offsets] = 2 * x"), "tl.load(x_ptr + offsets)"),
+    "a forgotten decorator": (DOUBLE.replace("@triton.jit", ""), "@triton.jit"),
+    "a block of 100": (DOUBLE.replace("64", "100"), "next_power_of_2"),
+    "a forgotten load": (DOUBLE.replace("2 * x,", "2 * x_ptr,"), "tl.load"),
+}
+
+
+@pytest.mark.parametrize("what", ADVISED)
+def test_a_beginners_mistake_gets_advice_instead_of_a_bare_error(judged: Callable[[str], Report], what: str) -> None:
+    source, advice = ADVISED[what]
+    report = judged(source)
+    assert not report.passed
+    assert advice in repr(report)
+
+
+def test_a_timeout_does_not_hide_what_the_finished_cases_show(judged: Callable[[str], Report]) -> None:
+    racing = DOUBLE.replace("pid * BLOCK + tl", "tl").replace("    pid =", "    while n > 200:\n        n += 0\n    pid =")
+    assert judged(racing).findings[0].kind in ("race", "unwritten")

@@ -89,10 +89,12 @@ def _constant(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | Non
 
 def _scaled(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
     usable = np.isfinite(want) & np.isfinite(got) & (want != 0)
-    if usable.sum() < 3 or usable.sum() != got.size:
+    if usable.sum() < 3 or usable.sum() != got.size or np.all(want == want.flat[0]):  # equal numbers all have one factor
         return None
     factor = float(np.median(got[usable] / want[usable]))
-    return f"every element is {factor:.4g} times what it should be" if factor != 1 and _same(got, factor * want) else None
+    return (
+        f"every element is {factor:.4g} times what it should be" if factor not in (0, 1) and _same(got, factor * want) else None
+    )
 
 
 def _reversed(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:

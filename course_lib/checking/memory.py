@@ -175,8 +175,13 @@ def unwritten(trace: Trace, result: View) -> Finding | None:
     if not len(missing):
         return None
     details = [f"Of {_elements(result.numel)}, these were not written: {ranges(missing)} (counted in row-major order)."]
-    if not writes and any(e.kind != "load" for e in trace.events):
-        details.append("The kernel wrote to another tensor than the one that was returned.")
+    if not writes:
+        elsewhere = any(e.kind != "load" for e in trace.events)
+        details.append(
+            "The kernel wrote to another tensor than the one that was returned."
+            if elsewhere
+            else "No program stored anything: a kernel returns nothing, and writes its result with `tl.store`."
+        )
     for launch in trace.launches:
         if 0 in launch.grid:
             details.append(f"`{launch.kernel}` was launched with the grid {launch.grid}: no program ran.")

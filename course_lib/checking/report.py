@@ -18,7 +18,7 @@ JSON_VERSION = 1
 
 def choose_hint(hints: Sequence[Hint], findings: Sequence[Finding]) -> str | None:
     """The first hint that fits the first finding, or None where help of this kind would not help."""
-    if not findings or findings[0].kind in ("not_done", "cannot_bundle"):
+    if not findings or findings[0].kind in ("not_done", "cannot_bundle", "crash"):
         return None
     return next((hint.text for hint in hints if findings[0].kind in hint.diagnoses), None)
 

@@ -162,6 +162,10 @@ def _run(work: Work, params: tuple[Params, ...], poisons: bool = True) -> list[F
     work.printed = work.printed or outcome.printed
     if outcome.failure is None:
         return []
+    if outcome.failure.kind == "timeout":  # what the finished cases show says more than that the time was up
+        shown = list(itertools.islice(_in_order(work, _memory_of_case), 1))
+        if shown:
+            return shown
     failed = cases[outcome.failure.case].label if 0 <= outcome.failure.case < len(cases) else None
     return [failure_finding(outcome.failure, work.bundle, failed)]
 
@@ -225,7 +229,35 @@ def _failure_text(failure: Failure, limits: sandbox.Limits) -> tuple[str, str, l
         code = failure.message
         return "killed", f"the answer ended its own process (exit code {code}) instead of returning", []
     text = failure.message.splitlines() or [""]
-    return "crash", f"{failure.type}: {text[0]}", text[1:6]
+    advice = _advice(failure.message)
+    return "crash", f"{failure.type}: {text[0]}", advice or text[1:6]
+
+
+ADVICE = {
+    "'builtin_function_or_method' object has no attribute 'scalar'": "Is the grid missing? A kernel is started with "
+    "`kernel[grid](…)`. Or is a torch function called inside it? There, only `tl.` functions work.",
+    "no attribute 'grid_idx'": "A kernel is started with a grid: `kernel[grid](…)`.",
+    "'int' object is not iterable": "A pointer or a tile cannot be indexed or looped over. Read with "
+    "`tl.load(x_ptr + offsets)`, write with `tl.store(out_ptr + offsets, value)`.",
+    "can be converted to Python scalars": "A pointer or a tile cannot be indexed. Read with `tl.load(x_ptr + offsets)`, write "
+    "with `tl.store(out_ptr + offsets, value)`.",
+    "Unsupported ptr type": "`tl.load` and `tl.store` take the pointers first: `tl.store(out_ptr + offsets, value)`.",
+    "invalid operands of type pointer": "A pointer is an address, not a value: `tl.load` it before computing.",
+    "'function' object is not subscriptable": "Is `@triton.jit` missing above the kernel?",
+    "Boolean value of Tensor": "A tile has no single truth value. Choose with `mask=` or `tl.where`.",
+    "must be a power of 2": "A tile's length is a power of two. Round up with `triton.next_power_of_2`.",
+    "is not string": 'In a kernel, print begins with a text: `print("x", x)`.',
+    "Cannot access global variable": "A kernel sees no Python variables except `tl.constexpr` ones. Pass it as an argument.",
+    "unsupported AST node type": "This piece of Python has no counterpart in a kernel.",
+    "was specified but unrecognised": "That keyword is neither an argument of the kernel nor a launch option.",
+    "PassManager::run failed": "Does the kernel return a value? It must not: it writes its result with `tl.store`.",
+    "is not defined": "A name first set inside an `if` or a loop does not exist after it. Set it before, too.",
+}
+"""What to do about messages of Triton's interpreter and compiler that do not say it themselves."""
+
+
+def _advice(message: str) -> list[str]:
+    return [text for words, text in ADVICE.items() if words in message][:1]
 
 
 _SIGNALS = {
@@ -315,19 +347,10 @@ def _by_torch(exercise: Exercise, call: Call) -> Finding | None:
 
 # --- compiler -----------------------------------------------------------------------------------------------------
 
-EXPLANATIONS = {
-    "arange's range must be a power of 2": "A tile's length is a power of two. Round up with `triton.next_power_of_2`.",
-    "Cannot access global variable": "A kernel sees no Python variables except `tl.constexpr` ones. Pass it as an argument.",
-    "unsupported AST node type": "This piece of Python has no counterpart in a kernel.",
-    "was specified but unrecognised": "That keyword is neither an argument of the kernel nor a launch option.",
-    "is not defined": "A name first set inside an `if` or a loop does not exist after it. Set it before, too.",
-}
-
 
 def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
     told = failure.details
     line = told.get("line")
-    explanation = next((text for words, text in EXPLANATIONS.items() if words in failure.message), None)
     reason, *more = failure.message.splitlines() or [""]
     return Finding(
         "does_not_compile",
@@ -335,7 +358,7 @@ def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
         case=case,
         kernel=told.get("kernel"),
         source=bundle.line(line) if line else None,
-        details=tuple([explanation] if explanation else more[:4]),
+        details=tuple(_advice(failure.message) or more[:4]),
     )
 
 
@@ -383,6 +406,6 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
 
 def _in_order(work: Work, judge: Callable[[Work, CaseRun], Finding | None]) -> Iterator[Finding]:
     """The findings of all cases, the smallest case first; one without any element shows least, and comes last."""
-    for case in sorted(work.cases, key=lambda case: (case.size == 0, case.size)):
+    for case in sorted((case for case in work.cases if case.calls), key=lambda case: (case.size == 0, case.size)):
         if finding := judge(work, case):
             yield replace(finding, case=case.label)

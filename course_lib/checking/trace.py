@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,8 +17,8 @@ class TraceError(RuntimeError):
     """The traced function did not come to its end; the message says why and where."""
 
 
-def trace(function: Callable[..., Any], *arguments: Any) -> Trace:
-    """Call `function(*arguments)` in the interpreter and return what its kernels did to memory.
+def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Trace:
+    """Call `function(*arguments, **keywords)` in the interpreter and return what its kernels did to memory.
 
     The arguments are copied: the traced call changes nothing here, and a stray access is noted (`Event.outside`), not
     carried out. `Trace.result` is the returned tensor. Tensors, numbers, strings, dtypes and tuples of these can be passed.
@@ -26,6 +27,8 @@ def trace(function: Callable[..., Any], *arguments: Any) -> Trace:
     """
     name = getattr(function, "__name__", "traced")
     bundle = bundle_function(function, name)
+    if keywords:
+        arguments = inspect.signature(function).bind(*arguments, **keywords).args
     outcome = sandbox.run(bundle, [arguments], poisons=False)
     if outcome.failure is not None:
         finding = failure_finding(outcome.failure, bundle, None)
