@@ -59,6 +59,29 @@ def test_wrong_last_columns_are_a_tail() -> None:
     assert (found.kind, found.count) == ("tail", 12)
 
 
+def test_equal_numbers_are_a_multiple_of_anything_which_says_nothing() -> None:
+    found = compare(torch.full((5,), -1.0), torch.full((5,), -0.75), EXACT)
+    assert found is not None
+    assert found.kind == "mismatch"
+
+
+@pytest.mark.parametrize("wrong", [[2], [2, 3], [0, 2, 4]])
+def test_a_few_elements_show_no_pattern_of_places(wrong: list[int]) -> None:
+    got = WANT[:5].clone()
+    got[wrong] += torch.tensor([0.5, -2.0, 0.25])[: len(wrong)]
+    found = compare(got[: wrong[-1] + 1], WANT[: wrong[-1] + 1], EXACT)
+    assert found is not None
+    assert found.kind == "mismatch"
+
+
+def test_three_wrong_elements_in_equal_steps_are_not_periodic_unless_they_go_on_to_the_end() -> None:
+    got = WANT.clone()
+    got[[3, 10, 17]] += 1
+    found = compare(got, WANT, EXACT)
+    assert found is not None
+    assert found.kind == "mismatch"
+
+
 def test_a_single_wrong_element_among_many_is_found() -> None:
     want = torch.randn(5000)
     got = want.clone()

@@ -16,6 +16,8 @@ from course_lib.catalog.model import Tolerance
 from course_lib.checking.findings import MOST_EVIDENCE
 
 EXAMPLES = 4
+PATTERN = 8
+"""The fewest elements of which some can be wrong in a pattern. Of three, the last one alone is often wrong by chance."""
 
 
 @dataclass(frozen=True)
@@ -76,25 +78,27 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.allclose(a, b, rtol=1e-5, atol=1e-7, equal_nan=True))
 
 
+def _uniform(values: np.ndarray) -> bool:
+    return bool(np.all(values == values.flat[0]))
+
+
 def _nan(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
     count = int((np.isnan(got) & ~np.isnan(want)).sum())
     return f"{count} of {got.size} elements are NaN where a number was expected" if count else None
 
 
 def _constant(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
-    if got.size > 2 and np.all(got == got.flat[0]) and not np.all(want == want.flat[0]):
+    if got.size > 2 and _uniform(got) and not _uniform(want):
         return f"every element is {got.flat[0]:.6g}"
     return None
 
 
 def _scaled(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
     usable = np.isfinite(want) & np.isfinite(got) & (want != 0)
-    if usable.sum() < 3 or usable.sum() != got.size or np.all(want == want.flat[0]):  # equal numbers all have one factor
+    if usable.sum() < 3 or usable.sum() != got.size or _uniform(want):  # one number is a multiple of any other
         return None
     factor = float(np.median(got[usable] / want[usable]))
-    return (
-        f"every element is {factor:.4g} times what it should be" if factor not in (0, 1) and _same(got, factor * want) else None
-    )
+    return f"every element is {factor:.4g} times what it should be" if factor != 1 and _same(got, factor * want) else None
 
 
 def _reversed(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
@@ -148,13 +152,15 @@ def _tail(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
 def _suffix(wrong: np.ndarray) -> int | None:
     """Where the wrong elements begin, if they are exactly the last ones. One right element is luck, not a beginning."""
     start = int(np.argmax(wrong))
-    return start if start > 1 and wrong[start:].all() else None
+    return start if len(wrong) >= PATTERN and start > 1 and wrong[start:].all() else None
 
 
 def _periodic(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
     places = np.flatnonzero(wrong.reshape(-1))
     steps = np.unique(np.diff(places))
-    if len(places) >= 3 and len(steps) == 1 and steps[0] > 1:
+    if wrong.size < PATTERN or len(places) < 3 or len(steps) != 1 or steps[0] == 1:
+        return None
+    if places[0] < steps[0] and places[-1] + steps[0] >= wrong.size:  # from one end to the other
         return f"one element in {int(steps[0])} is wrong: {int(places[0])}, {int(places[1])}, {int(places[2])}, …"
     return None
 

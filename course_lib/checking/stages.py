@@ -92,12 +92,13 @@ def values(work: Work) -> list[Finding]:
     """Compare the results with the reference, computed here on inputs that the answer never touched.
 
     A case of one or two elements shows no pattern, so the smallest of those is reported whose difference has the shape that
-    is recognised most often. That all elements are the same explains something only if it is so in every case.
+    is recognised most often. That all elements are the same explains something only if it is so in every case that has three
+    or more and expects different ones.
     """
     found = list(_in_order(work, _values_of_case))
     found = [finding for finding in found if finding.kind != "no_verdict"] or found[:1]  # what is surely wrong comes first
     shapes = Counter(finding.kind for finding in found if finding.kind != "mismatch")
-    if any(finding.kind != "constant" and finding.evidence.get("elements", 0) > 2 for finding in found):
+    if any(finding.kind != "constant" and finding.evidence.get("varied", False) for finding in found):
         del shapes["constant"]
     kind = shapes.most_common(1)[0][0] if shapes else "mismatch"
     return [finding for finding in found if finding.kind == kind][:1]
@@ -381,7 +382,8 @@ def _has_nan(value: Any) -> bool:
 def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
     """How a result differs from the reference, if it does."""
     assert call.result is not None  # `_returned` has seen to that
-    mismatch = compare(call.result, work.exercise.reference(*case.arguments), work.exercise.tolerance)
+    want = work.exercise.reference(*case.arguments)
+    mismatch = compare(call.result, want, work.exercise.tolerance)
     if mismatch is None:
         return None
     mine = (e for e in call.trace.events if call.result_view and call.trace.view(e).storage == call.result_view.storage)
@@ -400,7 +402,11 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
                 for index, got, wanted in mismatch.examples
             ),
         ),
-        evidence={"wrong": mismatch.wrong, "elements": mismatch.total},
+        evidence={
+            "wrong": mismatch.wrong,
+            "elements": mismatch.total,
+            "varied": mismatch.total > 2 and not bool((want == want.flatten()[0]).all()),
+        },
     )
 
 
