@@ -203,3 +203,19 @@ def test_a_beginners_mistake_gets_advice_instead_of_a_bare_error(judged: Callabl
 def test_a_timeout_does_not_hide_what_the_finished_cases_show(judged: Callable[[str], Report]) -> None:
     racing = DOUBLE.replace("pid * BLOCK + tl", "tl").replace("    pid =", "    while n > 200:\n        n += 0\n    pid =")
     assert judged(racing).findings[0].kind in ("race", "unwritten")
+
+
+def test_an_answer_that_returns_something_else_the_second_time_is_refused(judged: Callable[[str], Report]) -> None:
+    lazy = DOUBLE.replace(", other=0.0", "").replace("def double(x):", "CALLS = []\n\ndef double(x):\n    CALLS.append(1)")
+    report = judged(lazy.replace("return out", "return out if len(CALLS) == 1 else None"))
+    assert report.findings[0].kind == "wrong_type"
+
+
+@pytest.mark.parametrize(
+    "make", ["torch.zeros_like(x)", "x.new_zeros(x.shape)", "torch.full_like(x, 7.0)", "torch.ones_like(x)"]
+)
+def test_a_result_may_be_allocated_filled(tmp_path: Path, make: str) -> None:
+    path = tmp_path / "answer_file.py"
+    reverse = DOUBLE.replace("double", "reverse").replace("x_ptr + offsets", "x_ptr + n - 1 - offsets").replace("2 * x", "x")
+    path.write_text(reverse.replace("torch.empty_like(x)", make))
+    assert check_file("reverse", path, seed=0).passed

@@ -271,11 +271,11 @@ _SIGNALS = {
 
 # --- memory -------------------------------------------------------------------------------------------------------
 
-ALLOCATES = frozenset("empty empty_like empty_strided new_empty new_empty_strided zeros ones full arange".split())
-COPIES = frozenset(
-    "clone copy_ _to_copy contiguous fill_ zero_ zeros_like ones_like full_like new_zeros new_ones new_full "
-    "constant_pad_nd".split()
+ALLOCATES = frozenset(
+    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided zeros ones full arange zeros_like ones_like "
+    "full_like new_zeros new_ones new_full zero_ fill_".split()
 )
+COPIES = frozenset("clone copy_ _to_copy contiguous constant_pad_nd".split())
 
 
 def _memory_of_case(work: Work, case: CaseRun) -> Finding | None:
@@ -283,7 +283,9 @@ def _memory_of_case(work: Work, case: CaseRun) -> Finding | None:
     empty = work.exercise.reference(*case.arguments).numel() == 0  # then there is nothing to launch a kernel for
     finding = (None if empty else _launched(call)) or memory.stray_access(call.trace) or memory.race(call.trace)
     finding = finding or memory.read_back(call.trace)
-    finding = finding or _returned(work, case, call) or (None if empty else _by_torch(work.exercise, call))
+    # Every call must return a tensor of the right kind: an answer that keeps state may do so at first and not again.
+    finding = finding or next(filter(None, (_returned(work, case, one) for one in case.calls)), None)
+    finding = finding or (None if empty else _by_torch(work.exercise, call))
     if finding or call.result is None or call.result_view is None:
         return finding
     finding = memory.unwritten(call.trace, call.result_view)
