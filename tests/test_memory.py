@@ -172,6 +172,14 @@ def test_reading_only_a_part_once_is_no_excess() -> None:
     assert memory.too_many_reads(trace(event("load", 0, 0, [0, 1]), event("store", 0, 1, [0, 1])), 1) is None
 
 
+def test_an_element_that_a_view_repeats_may_be_read_once_for_each_repetition() -> None:
+    row = View("x_ptr", 0, 0, (3, 8), (0, 1), "float32", 4, argument=0)
+    once = trace(*(event("load", program, 0, range(8)) for program in range(3)), views=(row, OUT))
+    assert memory.too_many_reads(once, 1) is None
+    twice = trace(*(event("load", program % 3, 0, range(8)) for program in range(6)), views=(row, OUT))
+    assert memory.too_many_reads(twice, 1) is not None
+
+
 def test_a_race_through_a_view_of_another_dtype_is_found() -> None:
     halves = View("halves_ptr", 1, 0, (16,), (1,), "int16", 2)
     found = memory.race(trace(event("store", 0, 2, [9]), event("store", 1, 1, [4, 5]), views=(X, OUT, halves)))

@@ -7,6 +7,7 @@ and returns a `Finding` or None.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -279,12 +280,14 @@ def too_many_reads(trace: Trace, limit: float) -> Finding | None:
     """Do the kernels read some argument more than `limit` times over, counting each element once per load?
 
     Bytes asked for by lanes; a cache may spare the memory some of them, but a kernel that reads once need not hope for that.
+    Where a view repeats an element with stride 0, each repetition counts as an element.
     """
     reads = [event for event in trace.events if event.kind != "store" and trace.view(event).argument is not None]
     for position in sorted({trace.view(event).argument or 0 for event in reads}):
         mine = [event for event in reads if trace.view(event).argument == position]
         view = trace.view(mine[0])
         distinct = len(np.unique(np.concatenate([_storage_elements(trace, event) for event in mine])))
+        distinct *= math.prod(size for size, step in zip(view.shape, view.stride, strict=True) if step == 0)
         asked = sum(len(event.elements) for event in mine)
         if distinct and asked / distinct > limit:
             return Finding(
