@@ -19,7 +19,8 @@ import re
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -199,27 +200,33 @@ def _told(faults: list[str], otherwise: str) -> int:
 
 
 def _judge_all(course: Course, names: list[str], seeds: list[int]) -> tuple[list[Score], list[str]]:
-    """The scores of each exercise with the last seed, and all wrong verdicts. No learner's progress is touched."""
+    """The scores of each exercise with the last seed, and all wrong verdicts."""
     print(f"Seeds: {', '.join(map(str, seeds))}", flush=True)
     scores, faults = [], []
-    state = os.environ.get("COURSE_STATE_DIR")
-    with tempfile.TemporaryDirectory(prefix="course-scoreboard-") as scratch:
-        os.environ["COURSE_STATE_DIR"] = scratch
-        try:
-            _warm_up(course, names)
-            for name in names:
-                by_seed = [judge(course, name, seed) for seed in seeds]
-                wrong = [fault for score in by_seed for fault in score.faults]
-                one = by_seed[-1]
-                answers = f"{one.mutants} mutants and {one.variants} right variants, {len(seeds)} seed{'s' * (len(seeds) > 1)}"
-                print(f"{name}: {answers}: {len(wrong)} wrong verdicts", flush=True)
-                scores.append(one)
-                faults += wrong
-        finally:
-            os.environ.pop("COURSE_STATE_DIR")
-            if state is not None:
-                os.environ["COURSE_STATE_DIR"] = state
+    with _state_of_its_own():
+        _warm_up(course, names)
+        for name in names:
+            by_seed = [judge(course, name, seed) for seed in seeds]
+            wrong = [fault for score in by_seed for fault in score.faults]
+            one = by_seed[-1]
+            answers = f"{one.mutants} mutants and {one.variants} right variants, {len(seeds)} seed{'s' * (len(seeds) > 1)}"
+            print(f"{name}: {answers}: {len(wrong)} wrong verdicts", flush=True)
+            scores.append(one)
+            faults += wrong
     return scores, faults
+
+
+@contextmanager
+def _state_of_its_own() -> Iterator[None]:
+    """Touch no learner's progress, and find no kernel compiled already: a learner's answer is new each time."""
+    before = dict(os.environ)
+    with tempfile.TemporaryDirectory(prefix="course-scoreboard-", ignore_cleanup_errors=True) as scratch:
+        os.environ |= {"COURSE_STATE_DIR": f"{scratch}/state", "TRITON_CACHE_DIR": f"{scratch}/cache"}
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
 
 
 def _warm_up(course: Course, names: list[str]) -> None:

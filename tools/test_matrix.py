@@ -132,7 +132,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.test_matrix", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("versions", nargs="*", default=VERSIONS, help="such as 3.6 or 3.8.0; all if none is named")
     versions = parser.parse_args(arguments).versions
-    results = [run(version) for version in versions]
+    try:
+        results = [run(version) for version in versions]
+    except subprocess.CalledProcessError as error:
+        print(f"{' '.join(map(str, error.cmd))} did not work; see above.")
+        return 1
     print(f"\n{table(results)}")
     return 1 if any(result.failed for result in results) else 0
 
