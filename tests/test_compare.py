@@ -59,6 +59,28 @@ def test_wrong_last_columns_are_a_tail() -> None:
     assert (found.kind, found.count) == ("tail", 12)
 
 
+def test_equal_numbers_are_not_shifted() -> None:
+    found = compare(torch.tensor([0.0, 0.0, 0.0, 1.0, 0.0]), torch.zeros(5), EXACT)
+    assert found is not None
+    assert found.kind == "mismatch"
+
+
+def test_rows_that_are_scaled_each_in_its_own_way_are_recognised() -> None:
+    want = torch.softmax(MATRIX, dim=1)
+    want[2, :4] = 0
+    found = compare(want * torch.arange(2.0, 8.0)[:, None], want, EXACT)
+    assert found is not None
+    assert found.kind == "scaled"
+    assert "2 times, 3 times" in found.message
+
+
+def test_a_number_where_nan_was_expected_is_said_to_be_one() -> None:
+    want = torch.tensor([float("nan"), 1.0, 2.0])
+    found = compare(torch.tensor([0.0, 1.0, 2.0]), want, EXACT)
+    assert found is not None
+    assert (found.kind, found.message) == ("mismatch", "1 of 3 elements is a number where NaN was expected")
+
+
 def test_equal_numbers_are_a_multiple_of_anything_which_says_nothing() -> None:
     found = compare(torch.full((5,), -1.0), torch.full((5,), -0.75), EXACT)
     assert found is not None

@@ -68,10 +68,11 @@ def _diagnose(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> tuple[str
     for kind, recognise in RECOGNISERS.items():
         if message := recognise(got, want, wrong):
             return kind, message
-    largest = float(np.nanmax(np.abs(got - want)[wrong]))
     count = int(wrong.sum())
     how_many = "the only element is" if got.size == 1 else f"{count} of {got.size} elements {'is' if count == 1 else 'are'}"
-    return "mismatch", f"{how_many} wrong; the largest difference is {largest:.4g}"
+    if np.isnan(want[wrong]).all():
+        return "mismatch", f"{how_many} {'a number' if count == 1 else 'numbers'} where NaN was expected"
+    return "mismatch", f"{how_many} wrong; the largest difference is {np.nanmax(np.abs(got - want)[wrong]):.4g}"
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:
@@ -94,11 +95,22 @@ def _constant(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | Non
 
 
 def _scaled(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
+    factor = _factor(got, want)
+    if factor and abs(factor - 1) > 1e-5:
+        return f"every element is {factor:.4g} times what it should be"
+    factors = [_factor(a, b) for a, b in zip(got, want, strict=True)] if got.ndim == 2 else []
+    if len(factors) > 1 and all(f and abs(f - 1) > 1e-5 for f in factors):
+        return f"each row is a multiple of the right one: {factors[0]:.4g} times, {factors[1]:.4g} times, …"
+    return None
+
+
+def _factor(got: np.ndarray, want: np.ndarray) -> float | None:
+    """What `want` must be multiplied with to give `got`; None if nothing, or if so few numbers would always have a factor."""
     usable = np.isfinite(want) & np.isfinite(got) & (want != 0)
-    if usable.sum() < 3 or usable.sum() != got.size or _uniform(want):  # one number is a multiple of any other
+    if usable.sum() < 3 or not (usable | (want == 0)).all() or _uniform(want):
         return None
     factor = float(np.median(got[usable] / want[usable]))
-    return f"every element is {factor:.4g} times what it should be" if factor != 1 and _same(got, factor * want) else None
+    return factor if _same(got, factor * want) else None
 
 
 def _reversed(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
@@ -121,9 +133,9 @@ def _transposed(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | N
 def _shifted(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
     a, b = got.reshape(-1), want.reshape(-1)
     for step in range(1, min(a.size - 3, 64) + 1):
-        if _same(a[step:], b[:-step]):
+        if not _uniform(b[:-step]) and _same(a[step:], b[:-step]):
             return f"every element stands {step} place{'s' if step > 1 else ''} too far back"
-        if _same(a[:-step], b[step:]):
+        if not _uniform(b[step:]) and _same(a[:-step], b[step:]):
             return f"every element stands {step} place{'s' if step > 1 else ''} too far forward"
     return None
 

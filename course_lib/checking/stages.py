@@ -93,10 +93,11 @@ def values(work: Work) -> list[Finding]:
 
     A case of one or two elements shows no pattern, so the smallest of those is reported whose difference has the shape that
     is recognised most often. That all elements are the same explains something only if it is so in every case that has three
-    or more and expects different ones.
+    or more and expects different ones. Infinities and NaN among the inputs are looked at once ordinary numbers are right.
     """
     found = list(_in_order(work, _values_of_case))
     found = [finding for finding in found if finding.kind != "no_verdict"] or found[:1]  # what is surely wrong comes first
+    found = [finding for finding in found if finding.evidence.get("ordinary", False)] or found
     shapes = Counter(finding.kind for finding in found if finding.kind != "mismatch")
     if any(finding.kind != "constant" and finding.evidence.get("varied", False) for finding in found):
         del shapes["constant"]
@@ -408,6 +409,7 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
             "wrong": mismatch.wrong,
             "elements": mismatch.total,
             "varied": mismatch.total > 2 and not bool((want == want.flatten()[0]).all()),
+            "ordinary": all(bool(a.isfinite().all()) for a in case.arguments if isinstance(a, torch.Tensor)),
         },
     )
 
