@@ -133,10 +133,9 @@ def hint(name: str) -> str:
     if after.hints > before.hints:
         return HintText(f"Hint {after.hints} of {len(texts)} for `{name}`: {texts[after.hints - 1]}")
     again = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
-    return HintText(
-        f"That was the last hint for `{name}`. The worked solution is in `solutions/{item.lesson}.ipynb`. "
-        f"The hints again:\n\n{again}"
-    )
+    written = any(lesson.name == item.lesson and lesson.written for lesson in catalog.LESSONS)
+    where = f"The worked solution is in `solutions/{item.lesson}.ipynb`. " if written else ""
+    return HintText(f"That was the last hint for `{name}`. {where}The hints again:\n\n{again}")
 
 
 def progress() -> Progress:
@@ -147,17 +146,16 @@ def progress() -> Progress:
 
 
 def table(lessons: Sequence[Lesson], remembered: state.State) -> Progress:
-    """The table for these lessons: pure. What is remembered of exercises that are no longer there is left out."""
-    return Progress(
-        tuple(
-            LessonProgress(
-                lesson.name,
-                lesson.title,
-                tuple(Row(item.name, item.kind, remembered.get(item.name, state.Entry())) for item in lesson.items),
-            )
-            for lesson in lessons
-        )
-    )
+    """The table for these lessons: pure. What is remembered of exercises that are no longer there is left out.
+
+    A lesson that is not written yet appears once something of it is solved.
+    """
+    rows = {
+        lesson.name: tuple(Row(item.name, item.kind, remembered.get(item.name, state.Entry())) for item in lesson.items)
+        for lesson in lessons
+    }
+    shown = [lesson for lesson in lessons if lesson.written or any(row.entry.solved for row in rows[lesson.name])]
+    return Progress(tuple(LessonProgress(lesson.name, lesson.title, rows[lesson.name]) for lesson in shown))
 
 
 def _today() -> str:

@@ -118,3 +118,15 @@ def test_an_exercise_needs_hints(course: Course) -> None:
 def test_a_quiz_must_accept_its_own_answer(course: Course) -> None:
     refusing = replace(SUM, accepts=lambda value: False, wrong=(Wrong(lambda value: value == 2, "", ""),))
     assert len(lint_course.lint(with_items(course, DOUBLE, refusing), run=False)) == 2
+
+
+def test_a_lesson_that_is_not_written_needs_no_files_but_all_that_judges_it(course: Course) -> None:
+    unwritten = Lesson("01_later", "Later", 5, (replace(DOUBLE, name="triple", lesson="01_later"),), written=False)
+    course = Course(course.root, (*course.lessons, unwritten))
+    needs = ["tests/mutants/triple has 0 files; it needs 4.", "tests/variants/triple has 0 files; it needs 2."]
+    assert lint_course.lint(course, run=False) == needs
+
+
+def test_files_of_a_lesson_that_is_said_not_to_be_written_are_a_fault(course: Course) -> None:
+    course = Course(course.root, (replace(course.lessons[0], written=False),))
+    assert ["set `written=True`" in fault for fault in lint_course.lint(course, run=False)] == [True]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -243,6 +244,7 @@ def test_an_unknown_name_lists_the_nearest_and_is_not_remembered(file: Path) -> 
 LESSON: Any = SimpleNamespace(
     name="04_x",
     title="Loads & stores",
+    written=True,
     items=(SimpleNamespace(name="a", kind="exercise"), SimpleNamespace(name="<b>", kind="quiz")),
 )
 
@@ -265,10 +267,25 @@ def test_the_table_in_a_notebook_says_the_same_and_is_escaped() -> None:
     assert "<b>b" not in html
 
 
-def test_the_table_has_every_lesson_of_the_course() -> None:
+def test_the_table_has_every_lesson_of_the_course_that_is_written() -> None:
     shown = progress()
-    assert [lesson.name for lesson in shown.lessons] == [lesson.name for lesson in catalog.LESSONS]
-    assert shown.total == len(catalog.items()) > 0
+    written = [lesson for lesson in catalog.LESSONS if lesson.written]
+    assert [lesson.name for lesson in shown.lessons] == [lesson.name for lesson in written]
+    assert shown.total == sum(len(lesson.items) for lesson in written) > 0
+
+
+def test_a_lesson_that_is_not_written_appears_once_something_of_it_is_solved() -> None:
+    unwritten = SimpleNamespace(**(vars(LESSON) | {"written": False}))
+    assert table([unwritten], {"a": Entry(attempts=1)}).lessons == ()
+    assert table([unwritten], {"a": Entry(solved=True)}).summary == "Solved: 1 of 2"
+
+
+def test_the_last_hint_names_no_solution_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    lessons = tuple(replace(lesson, written=False) for lesson in catalog.LESSONS)
+    monkeypatch.setattr(catalog, "LESSONS", lessons)
+    for _ in catalog.find("double").hints:
+        hint("double")
+    assert "solutions/" not in hint("double")
 
 
 def test_reset_forgets_everything() -> None:

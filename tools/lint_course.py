@@ -90,7 +90,10 @@ Rule = Callable[[Course], Iterator[str]]
 
 
 def lessons_match_the_catalogue(course: Course) -> Iterator[str]:
-    """The files of lessons/ are those of the catalogue, in its order, and open with its title and time."""
+    """The files of lessons/ are those of the catalogue, in its order, and open with its title and time.
+
+    A lesson that is not written yet has no files.
+    """
     listed = [lesson.name for lesson in course.lessons]
     stems = {path.stem.removesuffix(EXERCISES_SUFFIX) for path in (course.root / "lessons").glob("*.md")}
     if listed != sorted(listed) or len(set(listed)) != len(listed):
@@ -99,6 +102,10 @@ def lessons_match_the_catalogue(course: Course) -> Iterator[str]:
         yield f"lessons/{stem}.md is not in the catalogue; add it to course_lib/catalog or move the file away."
     for lesson in course.lessons:
         path = course.lesson_path(lesson)
+        if not lesson.written:
+            if lesson.name in stems:
+                yield f"lessons/{path.name} is there, but the catalogue says that it is not written; set `written=True`."
+            continue
         if not path.exists():
             yield f"lessons/{path.name} is missing, but the catalogue has {lesson.name}; write it."
             continue
@@ -111,7 +118,7 @@ def lessons_match_the_catalogue(course: Course) -> Iterator[str]:
 
 def items_are_asked_once(course: Course) -> Iterator[str]:
     """Each exercise has one solution and one check, and each quiz one call, in their lesson and in order."""
-    for lesson in course.lessons:
+    for lesson in filter(lambda lesson: lesson.written, course.lessons):
         yield from _exercises_of(course, lesson)
         yield from _quizzes_of(course, lesson)
     known = {item.name for lesson in course.lessons for item in lesson.items}

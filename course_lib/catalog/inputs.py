@@ -82,3 +82,60 @@ def straddle_diagonal(block: int) -> tuple[Params, ...]:
     """
     sizes = [case["n"] for case in straddle_length(block) if block <= 1024 or case["n"] == block + 1]
     return tuple({"m": n, "n": n, "layout": "row expanded"} for n in sizes)
+
+
+# --- rows: reductions and softmax -----------------------------------------------------------------------------------
+
+
+def rounded(generator: torch.Generator, *shape: int, step: float = 2.0**-12) -> torch.Tensor:
+    """Standard-normal fp32 values rounded to multiples of `step`, a power of two.
+
+    With so few digits fp32 adds thousands of them exactly, in whatever order, so that a sum can be held to its last digits.
+    """
+    return torch.round(floats(generator, *shape) / step) * step
+
+
+def arranged(values: torch.Tensor, layout: str) -> torch.Tensor:
+    """The matrix `values` in one of the memory layouts of `matrix`; an expanded one repeats its first row or column."""
+    m, n = values.shape
+    if layout == "sliced":
+        larger = torch.full((2 * m, 2 * n), 7.0)
+        larger[::2, 1::2] = values
+        return larger[::2, 1::2]
+    makers: dict[str, Any] = {
+        "rows": lambda: values,
+        "transposed": lambda: values.t().contiguous().t(),
+        "row expanded": lambda: values[:1].contiguous().expand(m, n),
+        "column expanded": lambda: values[:, :1].contiguous().expand(m, n),
+    }
+    return makers[layout]()
+
+
+ROWS: tuple[Params, ...] = (
+    {"m": 1, "n": 1},
+    {"m": 1, "n": 7},
+    {"m": 7, "n": 1},
+    {"m": 3, "n": 5},
+    {"m": 5, "n": 3, "layout": "transposed"},
+    {"m": 4, "n": 6, "layout": "sliced"},
+    {"m": 3, "n": 5, "layout": "row expanded"},
+    {"m": 5, "n": 3, "layout": "column expanded"},
+    {"m": 37, "n": 6},
+    {"m": 5, "n": 64},
+    {"m": 4, "n": 129},
+    {"m": 2, "n": 1030, "layout": "transposed"},
+    {"m": 2, "n": 2051},
+    {"m": 0, "n": 5},
+)
+"""Shapes for work along rows: one element, many rows, none at all, long rows, and each memory layout."""
+
+
+def straddle_rows(block: int) -> tuple[Params, ...]:
+    """Rows just shorter, just as long and just longer than a block, or than two; and for small blocks as many rows.
+
+    Up to 2¹³ + 1 columns. Around long blocks there are fewer cases, since each costs an answer whose block covers a row another
+    compilation.
+    """
+    lengths = (block - 1, block, block + 1, 2 * block + 1) if block <= 1024 else (block - 1, block + 1)
+    cases: list[Params] = [{"m": 2, "n": n} for n in lengths if 0 < n <= 2**13 + 1]
+    return (*cases, {"m": block + 1, "n": 3}) if block <= 64 else tuple(cases)

@@ -1,0 +1,27 @@
+"""The softmax is written over `x`, which is returned.
+
+Happens to those who save an allocation. The caller's scores are gone.
+"""
+# expect: input_changed, race
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, x_row, x_column, out_row, out_column, n_cols, BLOCK_SIZE: tl.constexpr):
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK_SIZE)
+    mask = columns < n_cols
+    x = tl.load(x_ptr + row * x_row + columns * x_column, mask=mask, other=-float("inf"))
+    numerator = tl.exp(x - tl.max(x, axis=0))
+    y = numerator / tl.sum(numerator, axis=0)
+    tl.store(out_ptr + row * out_row + columns * out_column, y, mask=mask)
+
+
+def row_softmax(x):
+    n_rows, n_cols = x.shape
+    block = triton.next_power_of_2(n_cols)
+    softmax_kernel[(n_rows,)](x, x, *x.stride(), *x.stride(), n_cols, BLOCK_SIZE=block)
+    return x
