@@ -9,7 +9,6 @@ With many seeds: `pytest --slow tests/test_judge.py`.
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from course_lib import catalog
 from course_lib.catalog.model import Exercise
 from course_lib.checking.check import check_file
 from course_lib.checking.findings import KINDS, Report
+from tools.lint_course import expected_kinds
 
 HERE = Path(__file__).parent
 EXERCISES = [item.name for item in catalog.items() if isinstance(item, Exercise)]
@@ -47,11 +47,11 @@ def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COURSE_STATE_DIR", str(tmp_path / "state"))
 
 
-def expected_kinds(path: Path) -> set[str]:
+def kinds_of(mutant: Path) -> set[str]:
     """What a mutant must be refused for: any one of these kinds."""
-    line = re.search(r"^# expect: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-    assert line, f"{path} has no line `# expect: kind`"
-    return {kind.strip() for kind in line[1].split(",")}
+    kinds = set(expected_kinds(mutant.read_text(encoding="utf-8")))
+    assert kinds, f"{mutant} has no line `# expect: kind`"
+    return kinds
 
 
 def named(path: Path) -> str:
@@ -62,7 +62,7 @@ def must_be_refused(path: Path, seed: int) -> Report:
     report = check_file(path.parent.name, path, seed=seed)
     assert not report.passed, f"{named(path)} is wrong and passed with seed {seed}"
     assert report.judged
-    assert report.findings[0].kind in expected_kinds(path), f"seed {seed}\n{report!r}"
+    assert report.findings[0].kind in kinds_of(path), f"seed {seed}\n{report!r}"
     return report
 
 
@@ -81,7 +81,7 @@ def test_every_exercise_has_wrong_and_right_answers_to_be_judged(name: str) -> N
 
 @pytest.mark.parametrize("name", EXERCISES)
 def test_the_wrong_answers_of_an_exercise_are_wrong_in_different_ways(name: str) -> None:
-    kinds = [expected_kinds(path) for path in MUTANTS if path.parent.name == name]
+    kinds = [kinds_of(path) for path in MUTANTS if path.parent.name == name]
     assert len(set().union(*kinds)) >= 4
     assert all(kind in KINDS for alternatives in kinds for kind in alternatives)
 
@@ -89,7 +89,7 @@ def test_the_wrong_answers_of_an_exercise_are_wrong_in_different_ways(name: str)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("path", MUTANTS, ids=named)
 def test_a_wrong_answer_is_refused_for_its_reason(path: Path, seed: int) -> None:
-    if seed != SEEDS[0] and expected_kinds(path) & SLOW_KINDS:
+    if seed != SEEDS[0] and kinds_of(path) & SLOW_KINDS:
         pytest.skip("slow, and no matter of inputs: judged with the first seed only")
     report = must_be_refused(path, seed)
     finding = report.findings[0]
@@ -114,7 +114,7 @@ def test_a_right_answer_passes_however_it_is_written(path: Path, seed: int) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [path for path in MUTANTS if not expected_kinds(path) & SLOW_KINDS], ids=named)
+@pytest.mark.parametrize("path", [path for path in MUTANTS if not kinds_of(path) & SLOW_KINDS], ids=named)
 def test_no_seed_lets_a_wrong_answer_by(path: Path) -> None:
     for seed in random.SystemRandom().sample(range(10**6), MORE_SEEDS):
         must_be_refused(path, seed)

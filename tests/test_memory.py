@@ -111,7 +111,7 @@ def test_a_result_written_by_atomics_is_written() -> None:
 def test_a_result_that_changes_with_the_poison_depends_on_undefined_lanes() -> None:
     load = event("load", 0, 0, [0, 1], masked=6, other=False)
     results = [torch.tensor([1.0, 2.0]), torch.tensor([1.0, float("inf")])]
-    found = memory.undefined_lanes([trace(load)], results)
+    found = memory.undefined_lanes(trace(load), results)
     assert found is not None
     assert (found.kind, found.source) == ("undefined_lanes", LINE)
 
@@ -119,7 +119,7 @@ def test_a_result_that_changes_with_the_poison_depends_on_undefined_lanes() -> N
 def test_a_result_that_stays_the_same_does_not_depend_on_undefined_lanes() -> None:
     load = event("load", 0, 0, [0, 1], masked=6, other=False)
     nan = torch.tensor([1.0, float("nan")])
-    assert memory.undefined_lanes([trace(load)], [nan, nan.clone()]) is None
+    assert memory.undefined_lanes(trace(load), [nan, nan.clone()]) is None
 
 
 def test_a_changed_input_names_the_program_and_counts_elements_not_bytes() -> None:

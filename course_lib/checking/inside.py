@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hmac
 import importlib.util
+import io
+import json
 import mmap
 import os
 import re
@@ -53,6 +55,13 @@ def save(file: str, content: bytes, key: str) -> None:
     signature = hmac.digest(bytes.fromhex(key), content, "sha256")
     Path("saving").write_bytes(signature + content)
     os.replace("saving", file)
+
+
+def save_call(file: str, header: dict[str, Any], arrays: dict[str, np.ndarray], key: str) -> None:
+    """Write down a call that ended: its header as JSON, and its arrays, in one signed file."""
+    content = io.BytesIO()
+    np.savez(content, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)  # type: ignore[arg-type]
+    save(file, content.getvalue(), key)
 
 
 def load_arrays(path: Path = Path("inputs.npz")) -> dict[str, np.ndarray]:

@@ -5,8 +5,6 @@ Runs inside the worker's process (`worker.py`). Writes one `case_NNN_<poison>.np
 
 from __future__ import annotations
 
-import io
-import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ import numpy as np
 import torch
 
 from course_lib.checking import hooks, wire
-from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Whereabouts, load_answer, load_arrays, save
+from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Whereabouts, load_answer, load_arrays, save_call
 from course_lib.checking.recorder import POISONS, Poison, Recorder, TorchWatch
 
 
@@ -52,10 +50,7 @@ def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whe
     for position, argument in enumerate(arguments):
         if isinstance(argument, torch.Tensor):
             saved[f"after_{position}"] = wire.values_of(wire.once(argument))
-    saved["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    content = io.BytesIO()
-    np.savez(content, **saved)  # type: ignore[arg-type]
-    save(file, content.getvalue(), key)
+    save_call(file, header, saved, key)
     return recorder
 
 

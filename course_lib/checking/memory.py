@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
 
 import numpy as np
 import torch
@@ -171,8 +170,8 @@ def unwritten(trace: Trace, result: View) -> Finding | None:
     writes = [e for e in trace.events if e.kind != "load" and trace.view(e).storage == result.storage]
     unit = min([result.itemsize, *(trace.view(e).itemsize for e in writes)])
     written = np.concatenate([_storage_elements(trace, e, unit) for e in writes]) if writes else np.zeros(0, dtype=np.int64)
-    each = result.itemsize // unit
-    missing = np.flatnonzero(~np.isin(result.elements[:, None] * each + np.arange(each), written).all(axis=1))
+    parts = _in_units(result.elements, result.itemsize // unit)
+    missing = np.flatnonzero(~np.isin(parts, written).all(axis=1))
     if not len(missing):
         return None
     details = [f"Of {_elements(result.numel)}, these were not written: {ranges(missing)} (counted in row-major order)."]
@@ -217,12 +216,11 @@ def read_before_written(trace: Trace) -> str | None:
     return None
 
 
-def undefined_lanes(traces: Iterable[Trace], results: list[torch.Tensor]) -> Finding | None:
+def undefined_lanes(trace: Trace, results: list[torch.Tensor]) -> Finding | None:
     """Does the result change with what masked lanes without `other` happen to hold?
 
-    `results` are those of the same call with different poison in such lanes.
+    `results` are those of the same call with different poison in such lanes, and `trace` is that of the first.
     """
-    trace = next(iter(traces))
     first = results[0]
     for other in results[1:]:
         same = (first == other) | ((first != first) & (other != other)) if first.shape == other.shape else None
@@ -308,8 +306,12 @@ def _storage_elements(trace: Trace, event: Event, unit: int | None = None) -> In
     """Where in its storage an event's elements lie, counted in units of `unit` bytes (of the view's elements if None)."""
     view = trace.view(event)
     elements = event.elements + view.offset
-    each = view.itemsize // unit if unit else 1
-    return elements if each == 1 else (elements[:, None] * each + np.arange(each)).reshape(-1)
+    return _in_units(elements, view.itemsize // unit if unit else 1).reshape(-1)
+
+
+def _in_units(elements: IntArray, each: int) -> IntArray:
+    """Each element as the `each` smaller units that it is made of; shape `[len(elements), each]`."""
+    return elements[:, None] * each + np.arange(each)
 
 
 def _size(view: View) -> str:

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import signal
+import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,7 @@ import torch
 from course_lib.checking import wire
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.events import KIND_CODES, Event, Launch, Trace, View
-
-POSITION_FIELDS = 6
+from course_lib.checking.inside import POSITION
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,11 @@ def _read_call(path: Path, bundle: Bundle, key: str) -> Call:
         for launch in header["launches"]
     )
     result, view, returned = _read_result(header["result"], arrays)
-    after = {}
-    for launch_argument in [name for name in arrays if name.startswith("after_")]:
-        after[int(launch_argument.removeprefix("after_"))] = torch.from_numpy(np.array(arrays[launch_argument]))
+    after = {
+        int(name.removeprefix("after_")): torch.from_numpy(np.array(array))
+        for name, array in arrays.items()
+        if name.startswith("after_")
+    }
     trace = Trace(launches, _events(arrays, launches, bundle), result, result_storage=view.storage if view else None)
     return Call(
         int(number),
@@ -201,16 +203,9 @@ def _failure(folder: Path, ending: Ending) -> Failure:
         error = json.loads(written)
         frames = tuple((int(number), str(name)) for number, name in error["frames"])
         place = tuple(error["program"])
-        program_then = place if place[0] >= 0 else None
-        return Failure(
-            error["kind"],
-            error["type"],
-            error["message"],
-            frames,
-            error["case"],
-            program_then,
-            details=error.get("details", {}),
-        )
+        program = place if place[0] >= 0 else None
+        details = error.get("details", {})
+        return Failure(error["kind"], error["type"], error["message"], frames, error["case"], program, details=details)
     last = ((line, ""),) if line > 0 else ()
     if ending.killed:
         return Failure("timeout", "wall", "", last, case, program, exact=False)
@@ -231,12 +226,9 @@ def _unfinished(folder: Path, calls: tuple[Call, ...], ending: Ending) -> Failur
 
 def _whereabouts(folder: Path) -> tuple[int, tuple[int, int, int] | None, int]:
     try:
-        numbers = np.frombuffer((folder / "where.bin").read_bytes()[: 8 * POSITION_FIELDS], dtype=np.int64).tolist()
-    except OSError:
+        case, _, x, y, z, line = POSITION.unpack_from((folder / "where.bin").read_bytes())
+    except (OSError, struct.error):
         return -1, None, -1
-    if len(numbers) < POSITION_FIELDS:
-        return -1, None, -1
-    case, _, x, y, z, line = numbers
     return case, (x, y, z) if x >= 0 else None, line
 
 

@@ -6,8 +6,6 @@ raised it. Writes one `case_NNN_nan.npz` for each call that ended; it holds resu
 
 from __future__ import annotations
 
-import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ import torch
 
 from course_lib.checking import wire
 from course_lib.checking.events import COLUMNS
-from course_lib.checking.inside import ANSWER_FILE, Whereabouts, load_answer, load_arrays, save
+from course_lib.checking.inside import ANSWER_FILE, Whereabouts, load_answer, load_arrays, save_call
 
 
 def run(request: dict[str, Any], where: Whereabouts) -> None:
@@ -38,7 +36,4 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
             header["result"] = {"view": {**view, **layout, "itemsize": result.element_size()}}
         else:
             header["result"] = {"type": type(result).__name__, "repr": repr(result)[:200]}
-        saved["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-        content = io.BytesIO()
-        np.savez(content, **saved)  # type: ignore[arg-type]
-        save(f"case_{number:03d}_nan.npz", content.getvalue(), request["key"])
+        save_call(f"case_{number:03d}_nan.npz", header, saved, request["key"])

@@ -119,6 +119,7 @@ class _Zygote:
         self.mode = mode
         self.lock = threading.Lock()
         self.process: subprocess.Popen[str] | None = None
+        self.ready = False
 
     def start(self) -> subprocess.Popen[str] | None:
         """The running process, started if need be; None where the system cannot fork."""

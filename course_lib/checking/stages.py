@@ -30,6 +30,8 @@ class CaseRun:
 
     label: str
     arguments: tuple[Any, ...]
+    want: torch.Tensor
+    """What the reference makes of the arguments."""
     calls: tuple[Call, ...] = ()
 
     @property
@@ -48,6 +50,8 @@ class Work:
     cases: list[CaseRun] = field(default_factory=list)
     printed: str = ""
     skipped: list[Skipped] = field(default_factory=list)
+    memory_findings: dict[str, Finding | None] = field(default_factory=dict)
+    """What the use of memory in a case came to, by the case's label: two stages ask, and it is judged once."""
 
 
 Stage = Callable[[Work], list[Finding]]
@@ -85,7 +89,7 @@ def compiler(work: Work) -> list[Finding]:
 
 def use_of_memory(work: Work) -> list[Finding]:
     """Judge what the kernels did to memory, and whether kernels did the work at all."""
-    return list(itertools.islice(_in_order(work, _memory_of_case), 1))
+    return _first(work, _memory_of_case)
 
 
 def values(work: Work) -> list[Finding]:
@@ -107,12 +111,7 @@ def values(work: Work) -> list[Finding]:
 
 def traffic(work: Work) -> list[Finding]:
     """Count how often the inputs were read, if the exercise sets a limit."""
-    limit = work.exercise.max_reads
-    return [] if limit is None else list(itertools.islice(_in_order(work, lambda work, case: _traffic_of_case(case, limit)), 1))
-
-
-def _traffic_of_case(case: CaseRun, limit: float) -> Finding | None:
-    return memory.too_many_reads(case.calls[0].trace, limit)
+    return _first(work, _traffic_of_case)
 
 
 def gpu(work: Work) -> list[Finding]:
@@ -164,10 +163,9 @@ def _run(work: Work, params: tuple[Params, ...], poisons: bool = True) -> list[F
     work.printed = work.printed or outcome.printed
     if outcome.failure is None:
         return []
-    if outcome.failure.kind == "timeout":  # what the finished cases show says more than that the time was up
-        shown = list(itertools.islice(_in_order(work, _memory_of_case), 1))
-        if shown:
-            return shown
+    # What the finished cases show says more than that the time was up.
+    if outcome.failure.kind == "timeout" and (shown := use_of_memory(work)):
+        return shown
     failed = cases[outcome.failure.case].label if 0 <= outcome.failure.case < len(cases) else None
     return [failure_finding(outcome.failure, work.bundle, failed)]
 
@@ -175,7 +173,8 @@ def _run(work: Work, params: tuple[Params, ...], poisons: bool = True) -> list[F
 def _case(work: Work, params: Params) -> CaseRun:
     name = label(params)
     generator = torch.Generator().manual_seed(work.seed ^ zlib.crc32(name.encode()))
-    return CaseRun(name, work.exercise.make_inputs(generator, **params))
+    arguments = work.exercise.make_inputs(generator, **params)
+    return CaseRun(name, arguments, work.exercise.reference(*arguments))
 
 
 def _tile_sizes(work: Work) -> set[int]:
@@ -280,8 +279,14 @@ COPIES = frozenset("clone copy_ _to_copy contiguous constant_pad_nd".split())
 
 
 def _memory_of_case(work: Work, case: CaseRun) -> Finding | None:
+    if case.label not in work.memory_findings:
+        work.memory_findings[case.label] = _judge_memory(work, case)
+    return work.memory_findings[case.label]
+
+
+def _judge_memory(work: Work, case: CaseRun) -> Finding | None:
     call = case.calls[0]
-    empty = work.exercise.reference(*case.arguments).numel() == 0  # then there is nothing to launch a kernel for
+    empty = case.want.numel() == 0  # then there is nothing to launch a kernel for
     finding = (None if empty else _launched(call)) or memory.stray_access(call.trace) or memory.race(call.trace)
     finding = finding or memory.read_back(call.trace)
     # Every call must return a tensor of the right kind: an answer that keeps state may do so at first and not again.
@@ -292,7 +297,7 @@ def _memory_of_case(work: Work, case: CaseRun) -> Finding | None:
     finding = memory.unwritten(call.trace, call.result_view)
     if finding is None:
         results = [c.result for c in case.calls if c.result is not None]
-        finding = memory.undefined_lanes((c.trace for c in case.calls), results)
+        finding = memory.undefined_lanes(call.trace, results)
     if finding is None and not work.exercise.in_place:
         before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
         finding = memory.input_changed(call.trace, before, call.after)
@@ -311,7 +316,7 @@ def _launched(call: Call) -> Finding | None:
 
 def _returned(work: Work, case: CaseRun, call: Call) -> Finding | None:
     """Is what came back a tensor of the right shape, dtype and layout?"""
-    want = work.exercise.reference(*case.arguments)
+    want = case.want
     if call.result is None or call.result_view is None:
         return Finding("wrong_type", f"the answer returned {call.returned}; a torch tensor was expected")
     if call.result.shape != want.shape:
@@ -385,7 +390,7 @@ def _has_nan(value: Any) -> bool:
 def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
     """How a result differs from the reference, if it does."""
     assert call.result is not None  # `_returned` has seen to that
-    want = work.exercise.reference(*case.arguments)
+    want = case.want
     mismatch = compare(call.result, want, work.exercise.tolerance)
     if mismatch is None:
         return None
@@ -414,7 +419,25 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
     )
 
 
-def _in_order(work: Work, judge: Callable[[Work, CaseRun], Finding | None]) -> Iterator[Finding]:
+# --- traffic ------------------------------------------------------------------------------------------------------
+
+
+def _traffic_of_case(work: Work, case: CaseRun) -> Finding | None:
+    limit = work.exercise.max_reads
+    return None if limit is None else memory.too_many_reads(case.calls[0].trace, limit)
+
+
+# --- all of them --------------------------------------------------------------------------------------------------
+
+Judge = Callable[[Work, CaseRun], Finding | None]
+
+
+def _first(work: Work, judge: Judge) -> list[Finding]:
+    """The finding of the smallest case that has one."""
+    return list(itertools.islice(_in_order(work, judge), 1))
+
+
+def _in_order(work: Work, judge: Judge) -> Iterator[Finding]:
     """The findings of all cases, the smallest case first; one without any element shows least, and comes last."""
     for case in sorted((case for case in work.cases if case.calls), key=lambda case: (case.size == 0, case.size)):
         if finding := judge(work, case):
