@@ -8,6 +8,9 @@ from course_lib.catalog.forms import is_list, is_whole, wrong
 from course_lib.catalog.inputs import (
     LENGTHS,
     MATRICES,
+    SPECIAL_LENGTHS,
+    drawn_lengths,
+    drawn_shapes,
     matrix,
     straddle_columns,
     straddle_diagonal,
@@ -133,7 +136,8 @@ VECTOR_ADD = Exercise(
     statement="Return `x + y` for two 1-D fp32 tensors of the same length, which may be any length.",
     reference=lambda x, y: x + y,
     make_inputs=two_vectors,
-    cases=LENGTHS,
+    cases=(*LENGTHS, *SPECIAL_LENGTHS),
+    drawn=drawn_lengths,
     straddle=straddle_length,
     tolerance=Tolerance(rtol=1e-6, atol=1e-7),
     hints=(
@@ -165,6 +169,7 @@ COPY_ROWS = Exercise(
     reference=lambda x: x.clone(),
     make_inputs=matrix,
     cases=MATRICES,
+    drawn=drawn_shapes,
     straddle=straddle_columns,
     torch_may="allocate",
     contiguous=True,
@@ -198,7 +203,8 @@ REVERSE = Exercise(
     statement="Return the elements of the 1-D fp32 tensor `x` in reverse order.",
     reference=lambda x: x.flip(0),
     make_inputs=vector,
-    cases=LENGTHS,
+    cases=(*LENGTHS, *SPECIAL_LENGTHS),
+    drawn=drawn_lengths,
     straddle=straddle_length,
     torch_may="allocate",
     hints=(
@@ -228,6 +234,7 @@ DIAGONAL = Exercise(
     reference=lambda x: x.diagonal().clone(),
     make_inputs=matrix,
     cases=MATRICES,
+    drawn=drawn_shapes,
     straddle=straddle_diagonal,
     torch_may="allocate",
     hints=(

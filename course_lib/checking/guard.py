@@ -1,9 +1,9 @@
-"""Installs the guard of `hooks.py` as soon as Triton's interpreter is there, without importing Triton before its time.
+"""Installs the guard of `hooks/` as soon as Triton's interpreter is there, without importing Triton before its time.
 
 Importing `hooks` imports torch and Triton, about two seconds. `watch()` puts that off: it waits, as a finder on
 `sys.meta_path`, until somebody else has imported both `triton` and `triton.runtime.interpreter`.
 
-Not here: what the guard does (`hooks.py`), and whether this process interprets at all (`course_lib.device`).
+Not here: what the guard does (`hooks/`), and whether this process interprets at all (`course_lib.device`).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import torch
@@ -197,29 +198,59 @@ def unwritten(trace: Trace, result: View) -> Finding | None:
     )
 
 
-def read_before_written(trace: Trace) -> str | None:
-    """In words, the first load from a fresh tensor that reads what no kernel had written; it explains where a NaN came from."""
+def write_twice(trace: Trace, twice: dict[str, Any]) -> Finding:
+    """A program stored different values to one element, in one store or in two with no barrier in between."""
+    event, other = trace.events[twice["event"]], trace.events[twice["other"]]
+    view = trace.view(event)
+    how = "two lanes of this store" if event is other else f"this store and one before it (line {other.source.line})"
+    return Finding(
+        "write_twice",
+        f"program {event.program} writes different values to element {twice['element']} of {view.name}: {how}",
+        kernel=trace.launches[event.launch].kernel,
+        program=event.program,
+        source=event.source,
+        count=1,
+        details=("The threads of a program write in no order that you could rely on, so either value may remain.",),
+    )
+
+
+def _uninitialized(trace: Trace, event: Event, missing: int) -> Finding:
+    name = trace.view(event).name
+    return Finding(
+        "uninitialized",
+        f"the result depends on {_elements(missing)} of {name} that {'was' if missing == 1 else 'were'} read before anything "
+        "was written there",
+        kernel=trace.launches[event.launch].kernel,
+        program=event.program,
+        source=event.source,
+        count=missing,
+        details=(
+            "Fresh memory may hold anything. The check filled it with NaN, with a huge and a very negative number, and with 0, "
+            "and the result changed.",
+        ),
+    )
+
+
+def read_before_written(trace: Trace) -> tuple[Event, int] | None:
+    """The first event that reads what nothing had been written to, from a fresh tensor, and how many elements."""
     written: dict[int, list[IntArray]] = {}
     for event in trace.events:
         view = trace.view(event)
-        if view.argument is not None or not len(event.elements):
+        if not view.fresh or not len(event.elements):
             continue
         elements, before = _storage_elements(trace, event), written.setdefault(view.storage, [])
         missing = int((~np.isin(elements, np.concatenate(before))).sum()) if before else len(elements)
         if event.kind != "store" and missing:
-            return (
-                f"Line {event.source.line}, {event.source.text}, reads {_elements(missing)} of {view.name} that no kernel had "
-                "written. Fresh memory may hold anything; the check fills it with NaN."
-            )
+            return event, missing
         if event.kind != "load":
             before.append(elements)
     return None
 
 
 def undefined_lanes(trace: Trace, results: list[torch.Tensor]) -> Finding | None:
-    """Does the result change with what masked lanes without `other` happen to hold?
+    """Does the result change with what masked lanes without `other`, or memory that nothing was written to, happen to hold?
 
-    `results` are those of the same call with different poison in such lanes, and `trace` is that of the first.
+    `results` are those of the same call with different poison there, and `trace` is that of the first.
     """
     first = results[0]
     for other in results[1:]:
@@ -228,10 +259,12 @@ def undefined_lanes(trace: Trace, results: list[torch.Tensor]) -> Finding | None
             break
     else:
         return None
+    count = int((~same).sum()) if same is not None else None
+    if (fresh := read_before_written(trace)) is not None:
+        return _uninitialized(trace, *fresh)
     blame = next((e for e in trace.events if e.kind == "load" and not e.other and e.masked), None)
     if blame is None:
         return None
-    count = int((~same).sum()) if same is not None else None
     return Finding(
         "undefined_lanes",
         f"the result depends on {blame.masked} masked lanes of this load, which say nothing about what they hold",
@@ -241,7 +274,7 @@ def undefined_lanes(trace: Trace, results: list[torch.Tensor]) -> Finding | None
         count=count,
         details=(
             "Without `other`, a masked lane may hold anything on a GPU. The check filled these lanes with NaN, with a huge "
-            "and with a very negative number, and the result changed.",
+            "and a very negative number, and with 0, and the result changed.",
         ),
     )
 

@@ -31,20 +31,27 @@ class Call:
 
     `result` is the returned tensor, or None when something else came back; `returned` then says what. `after` holds the
     tensor arguments as the call left them, by position. `ops` counts the torch operations that the answer called.
-    `notes` says what limits the interpreter's result.
-    `poisoned` is the number of masked lanes without `other` that were read, filled with `poison`.
+    `notes` says what limits the interpreter's result. `source_view` is the tensor that the result is a copy of, or the result's
+    own view. `variation` names the way in which the call was run (`recorder.Variation`); "nan" is the first.
+
+    `outside` lists tensors that changed outside any kernel: "name", and the "launch" before which it was noticed. `twice` lists
+    stores of different values to one element by one program: the "event", the "other" one, and the "element". `threads`
+    counts the process's threads.
     """
 
     case: int
-    poison: str
+    variation: str
     trace: Trace
     result: torch.Tensor | None
     result_view: View | None
     returned: str
     after: dict[int, torch.Tensor]
     ops: dict[str, int]
-    poisoned: int
     notes: tuple[str, ...] = ()
+    source_view: View | None = None
+    outside: tuple[dict[str, Any], ...] = ()
+    twice: tuple[dict[str, Any], ...] = ()
+    threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,8 @@ class Outcome:
     """All calls that ended, in order, the failure that stopped the run (or None), and what was printed.
 
     After a run in mode "compile", there are no calls; `compiled` names each kernel and target, once a launch, and `undecided`
-    says why the launcher stopped before its end, if it did without a launch being at fault.
+    says why the launcher stopped before its end, if it did without a launch being at fault. `overwritten` numbers the cases
+    whose results no longer held, once all calls had ended, what they had held at first.
     """
 
     calls: tuple[Call, ...]
@@ -78,6 +86,7 @@ class Outcome:
     printed: str
     compiled: tuple[str, ...] = ()
     undecided: str | None = None
+    overwritten: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,7 +111,8 @@ def read_outcome(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
     if ending.mode == "compile" and (folder / "compiled.json").exists():
         told = json.loads(_signed(folder / "compiled.json", ending.key))
         return Outcome((), None, printed, tuple(told["compiled"]), told["undecided"])
-    return Outcome(calls, _unfinished(folder, calls, ending), printed)
+    kept = json.loads(_signed(folder / "kept.json", ending.key)) if (folder / "kept.json").exists() else {"overwritten": []}
+    return Outcome(calls, _unfinished(folder, calls, ending), printed, overwritten=tuple(kept["overwritten"]))
 
 
 def _signed(path: Path, key: str) -> bytes:
@@ -113,9 +123,9 @@ def _signed(path: Path, key: str) -> bytes:
     return content[32:]
 
 
-def _order(path: Path) -> tuple[str, int]:
-    _, number, poison = path.stem.split("_")
-    return number, ("nan", "high", "low").index(poison)
+def _order(path: Path) -> tuple[str, bool, str]:
+    _, number, variation = path.stem.split("_")
+    return number, variation != "nan", variation
 
 
 def _read_text(path: Path, limit: int) -> str:
@@ -127,7 +137,7 @@ def _read_text(path: Path, limit: int) -> str:
 
 
 def _read_call(path: Path, bundle: Bundle, key: str) -> Call:
-    _, number, poison = path.stem.split("_")
+    _, number, variation = path.stem.split("_")
     with np.load(io.BytesIO(_signed(path, key)), allow_pickle=False) as stored:
         arrays = dict(stored)
     header = json.loads(arrays["header"].tobytes())
@@ -144,15 +154,18 @@ def _read_call(path: Path, bundle: Bundle, key: str) -> Call:
     trace = Trace(launches, _events(arrays, launches, bundle), result, result_storage=view.storage if view else None)
     return Call(
         int(number),
-        poison,
+        variation,
         trace,
         result,
         view,
         returned,
         after,
         header["ops"],
-        header["poisoned"],
         tuple(header.get("notes", ())),
+        _view(header["result"]["source"]) if "source" in header["result"] else view,
+        tuple(header.get("outside", ())),
+        tuple(header.get("twice", ())),
+        header.get("threads", 1),
     )
 
 

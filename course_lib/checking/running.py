@@ -27,7 +27,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
         arguments = wire.unpack(values, arrays, poison=float("nan"), device="cuda")
         result = answer(*arguments)
         torch.cuda.synchronize()
-        header: dict[str, Any] = {"launches": [], "ops": {}, "poisoned": 0}
+        header: dict[str, Any] = {"launches": [], "ops": {}}
         saved = {"events": np.zeros((0, COLUMNS), np.int64), "touched": np.zeros(0, np.int64)}
         if type(result) is torch.Tensor:
             saved["result"] = wire.values_of(result)

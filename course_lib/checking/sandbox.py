@@ -50,15 +50,16 @@ def run(
     cases: list[tuple[Any, ...]],
     *,
     mode: Literal["interpret", "compile", "gpu"] = "interpret",
-    poisons: bool = True,
+    variations: bool = True,
     targets: tuple[int, ...] = (),
     limits: Limits | None = None,
 ) -> Outcome:
     """Call `bundle.name` once for each tuple of arguments in `cases`, in one fresh process.
 
-    In mode "interpret", kernels run in Triton's interpreter, and with `poisons` a call that read masked lanes without `other`
-    is repeated with other poison. In mode "compile", every launch is compiled for each compute capability in `targets` (80 is
-    sm_80), and nothing is run. In mode "gpu", kernels are compiled and run on this machine's GPU.
+    In mode "interpret", kernels run in Triton's interpreter, and with `variations` a call is repeated in the other ways in
+    which a GPU might run it: see `interpreting.variations`. In mode "compile", every launch is compiled for each compute
+    capability in `targets` (80 is sm_80), and nothing is run. In mode "gpu", kernels are compiled and run on this machine's
+    GPU.
 
     Raises `wire.CannotSend` for arguments that are not plain data, and `SandboxError` when no process can be had.
     """
@@ -66,7 +67,7 @@ def run(
     folder = Path(tempfile.mkdtemp(prefix="course-"))
     try:
         key = secrets.token_hex(32)
-        options = {"mode": mode, "poisons": poisons, "targets": list(targets), "limits": asdict(limits), "key": key}
+        options = {"mode": mode, "variations": variations, "targets": list(targets), "limits": asdict(limits), "key": key}
         _write_request(folder, bundle, cases, options)
         reply = _ZYGOTES[mode].request(folder, limits.wall_seconds + GRACE)
         try:

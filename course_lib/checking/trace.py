@@ -29,7 +29,7 @@ def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Tra
     bundle = bundle_function(function, name)
     if keywords:
         arguments = inspect.signature(function).bind(*arguments, **keywords).args
-    outcome = sandbox.run(bundle, [arguments], poisons=False)
+    outcome = sandbox.run(bundle, [arguments], variations=False)
     if outcome.failure is not None:
         finding = failure_finding(outcome.failure, bundle, None)
         where = f" at {finding.source.origin}, line {finding.source.line}: {finding.source.text}" if finding.source else ""

@@ -67,7 +67,7 @@ def rehearse(x):
 def _rehearse(mode: str) -> None:
     """Run one small kernel, so that all that loads on first use is loaded here once and not in every worker."""
     parcel = wire.pack((torch.arange(5.0),), "x")
-    request = {"answer": "rehearse", "cases": [parcel.values], "poisons": False, "targets": [80], "key": "00"}
+    request = {"answer": "rehearse", "cases": [parcel.values], "variations": False, "targets": [80], "key": "00"}
     here = os.getcwd()
     with tempfile.TemporaryDirectory(prefix="course-rehearsal-") as folder:
         os.chdir(folder)
