@@ -138,7 +138,8 @@ UNTIL_3_8 = {"block pointers"}
 def source(what: str) -> str:
     body, options = KERNELS[what]
     lines = [line.removeprefix("    " * 2) for line in body.strip("\n").splitlines()]
-    holes = {"star": "", "constexpr": "tl.constexpr", "fresh": "empty", "block": "64", "programs": "triton.cdiv(x.numel(), meta['BLOCK'])"}
+    holes = {"star": "", "constexpr": "tl.constexpr", "fresh": "empty", "block": "64"}
+    holes["programs"] = "triton.cdiv(x.numel(), meta['BLOCK'])"
     return ANSWER.format(body="\n".join(f"    {line}" for line in lines), **(holes | options))
 
 
