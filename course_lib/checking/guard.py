@@ -18,6 +18,9 @@ from types import ModuleType
 WAITED_FOR = ("triton.runtime.interpreter", "triton")
 
 
+HOOKS = "course_lib.checking.hooks"
+
+
 class _Watcher:
     """Finds the awaited modules as usual, but lets their loader say when it has finished."""
 
@@ -55,6 +58,8 @@ def watch() -> None:
 
 def _install() -> None:
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Watcher)]
+    if (importing := sys.modules.get(HOOKS)) is not None and not hasattr(importing, "install_guard"):
+        return  # whoever is just importing the hooks installs an observer of their own
     try:
         from course_lib.checking import hooks
 

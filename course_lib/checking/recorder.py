@@ -16,7 +16,7 @@ import torch
 
 from course_lib.checking.events import COLUMNS, KIND_CODES, IntArray
 from course_lib.checking.hooks import Access, LaunchState, Place
-from course_lib.checking.hooks.model import BoolArray, Program
+from course_lib.checking.hooks.model import BoolArray, CannotInterpret, Program
 from course_lib.checking.inside import Whereabouts
 from course_lib.checking.storages import Storages
 
@@ -115,6 +115,9 @@ class Recorder:
 
     def bounds(self, tensor: torch.Tensor) -> Place | None:
         return self.storages.bounds(tensor)
+
+    def stranger(self) -> None:
+        raise CannotInterpret("a pointer was made from a number, so it is not known which tensor it may point into")
 
     def note(self, what: str) -> None:
         self.notes.add(what)

@@ -37,6 +37,9 @@ class Guard:
     def bounds(self, tensor: torch.Tensor) -> Place | None:
         return None
 
+    def stranger(self) -> None:
+        pass
+
     def note(self, what: str) -> None:
         pass
 

@@ -156,7 +156,10 @@ def _observe(
     """Find out which lanes lie inside the view that their pointer came from, tell the observer, and return them."""
     width = max(1, ptrs.get_element_ty().primitive_bitwidth // 8)
     addresses = np.ascontiguousarray(ptrs.data)
-    candidates = ptrs.attr.get(VIEWS) or tuple(range(len(launch.places)))
+    candidates = ptrs.attr.get(VIEWS) or _owners(launch, addresses, active, width)
+    if not candidates:
+        observer.stranger()
+        return active
     inside_any = np.zeros(addresses.shape, dtype=np.bool_)
     frame = _answer_frame()
     for position, view in enumerate(candidates):
@@ -174,6 +177,13 @@ def _observe(
         each = max(1, width // place.itemsize)
         observer.access(launch, Access(kind, program, view, offsets, inside, mine, other, frame, each, stored))
     return inside_any
+
+
+def _owners(launch: LaunchState, addresses: np.ndarray, active: BoolArray, width: int) -> tuple[int, ...]:
+    """The views that a pointer made from a number points into, if every active lane does."""
+    found = [place.locate(addresses, width)[1] for place in launch.places]
+    owned = np.logical_or.reduce(found) if found else np.zeros(active.shape, dtype=np.bool_)
+    return tuple(number for number, inside in enumerate(found) if (active & inside).any()) if owned[active].all() else ()
 
 
 def _answer_frame() -> FrameType:

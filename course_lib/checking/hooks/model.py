@@ -44,7 +44,7 @@ class Place:
         if tensor.numel() == 0:
             return cls(tensor.data_ptr(), tensor.element_size(), 0, None, within)
         extent = 1 + sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
-        covered = _covered(tensor, extent) if extent != tensor.numel() and extent <= 2**24 else None
+        covered = None if tensor.is_contiguous() or extent > 2**24 else _covered(tensor, extent)
         return cls(tensor.data_ptr(), tensor.element_size(), extent, covered, within)
 
     def locate(self, addresses: np.ndarray, width: int) -> tuple[IntArray, BoolArray]:
@@ -123,6 +123,10 @@ class Observer(Protocol):
 
     def bounds(self, tensor: torch.Tensor) -> Place | None:
         """What a tensor may not reach beyond, if there is such a thing."""
+        ...
+
+    def stranger(self) -> None:
+        """A pointer was made from a number, and points into none of the launch's tensors: nobody knows whose memory it is."""
         ...
 
     def note(self, what: str) -> None:
