@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from course_lib.checking import hooks, wire
-from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Whereabouts, load_answer, load_arrays, save_call
+from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Save, Whereabouts, load_answer, load_arrays, save_call
 from course_lib.checking.recorder import POISONS, Poison, Recorder, TorchWatch
 
 
@@ -22,16 +22,16 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     np.seterr(all="ignore")  # poison overflows; what matters shows in the result
     warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)
     answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
-    arrays, key = load_arrays(), request["key"]
+    arrays, save = load_arrays(), request["save"]
     for number, values in enumerate(request["cases"]):
         where.case = number
         for poison in POISONS[: 3 if request["poisons"] else 1]:
-            recorder = call(answer, values, arrays, poison, where, f"case_{number:03d}_{poison}.npz", key)
+            recorder = call(answer, values, arrays, poison, where, f"case_{number:03d}_{poison}.npz", save)
             if recorder.poisoned == 0:
                 break  # nothing undefined was read, so another poison would change nothing
 
 
-def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whereabouts, file: str, key: str) -> Recorder:
+def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whereabouts, file: str, save: Save) -> Recorder:
     """Call the answer once on fresh copies of its arguments and save what it returned and did."""
     arguments = wire.unpack(values, arrays, poison=float("nan"))
     recorder = Recorder(where, poison)
@@ -50,7 +50,7 @@ def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whe
     for position, argument in enumerate(arguments):
         if isinstance(argument, torch.Tensor):
             saved[f"after_{position}"] = wire.values_of(wire.once(argument))
-    save_call(file, header, saved, key)
+    save_call(file, header, saved, save)
     return recorder
 
 
