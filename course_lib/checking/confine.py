@@ -39,7 +39,8 @@ def close_off(writable: Iterable[Path], most_tasks: int) -> bool:
     Returns whether mounts made from now on are seen nowhere else. Needs a process without threads.
     """
     with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")  # should memory run out, the kernel ends this before the learner's
+        # Should memory run out, the kernel ends this before the learner's notebook, but not before what has eaten it all.
+        Path("/proc/self/oom_score_adj").write_text("300")
     if own_user():
         resource.setrlimit(resource.RLIMIT_NPROC, (most_tasks, most_tasks))  # counted within the namespace
     unshare(CLONE_NEWNET)
@@ -80,7 +81,7 @@ def own_user() -> bool:
 
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 1 << 12, 1 << 14, 1 << 18
-AT_RECURSIVE, MOUNT_ATTR_RDONLY = 0x8000, 1
+MNT_DETACH, AT_RECURSIVE, MOUNT_ATTR_RDONLY = 2, 0x8000, 1
 
 
 def own_mounts() -> bool:
@@ -94,6 +95,11 @@ def read_only_except(writable: Iterable[Path]) -> bool:
     bound = [folder for folder in folders if _granted("mount", folder, folder, None, MS_BIND | MS_REC, None)]
     everything = _set_mount(b"/", AT_RECURSIVE, struct.pack("=4Q", MOUNT_ATTR_RDONLY, 0, 0, 0))
     return everything and all(_set_mount(folder, 0, struct.pack("=4Q", 0, MOUNT_ATTR_RDONLY, 0, 0)) for folder in bound)
+
+
+def let_go(folder: Path) -> bool:
+    """Undo what `read_only_except` did to a folder, which could not be removed otherwise."""
+    return _granted("umount2", os.fsencode(folder), MNT_DETACH)
 
 
 def _set_mount(path: bytes, flags: int, attributes: bytes) -> bool:

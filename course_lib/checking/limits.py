@@ -19,7 +19,9 @@ class Limits:
 
 
 GRACE = 1.5
-"""Seconds between the worker's own alarm, which tells where it was, and its end by force."""
+"""Seconds of waiting between the worker's own alarm, which tells where it was, and its end by force."""
+CPU_GRACE = 0.5
+"""The same in seconds of processor time."""
 
 MOST_PROCESSES = 16
 """Most processes that an answer may have at a time. Triton's tools need a few."""
@@ -29,6 +31,28 @@ MOST_DISK_BYTES = 4 * 2**30
 """An answer during which the disk's free space falls by more is stopped."""
 
 
+LONGEST = 4
+"""A run ends after so many times its limit on waiting in any case. When a machine gave it too little time, nothing is known."""
+
+
 def longest(limits: Limits) -> float:
-    """Seconds after which a run ends in any case: on a machine that gives it so little time, nothing can be judged."""
-    return 4 * limits.wall_seconds + GRACE
+    """Seconds after which a run ends in any case."""
+    return LONGEST * limits.wall_seconds + GRACE
+
+
+def next_end(limits: Limits, elapsed: float, computed: float, queued: float) -> tuple[str, float]:
+    """What a run will have to be stopped for first if it goes on as it does, and in how many seconds; all times in seconds.
+
+    >>> limits = Limits(cpu_seconds=8, wall_seconds=12)
+    >>> next_end(limits, elapsed=20, computed=8.5, queued=11), next_end(limits, elapsed=20, computed=0, queued=6.5)
+    (('cpu', 0.0), ('wall', 0.0))
+    >>> next_end(limits, elapsed=49.5, computed=2, queued=47)
+    ('busy', 0.0)
+    """
+    left = {
+        "cpu": limits.cpu_seconds + CPU_GRACE - computed,
+        "wall": limits.wall_seconds + GRACE - (elapsed - computed - queued),
+        "busy": longest(limits) - elapsed,
+    }
+    first = min(left, key=lambda kind: left[kind])
+    return first, left[first]

@@ -11,13 +11,22 @@ Walls that do hold, between this process and the rest of the machine, are in `co
 from __future__ import annotations
 
 import ast
+import builtins
 import gc
+import hmac
+import io
+import json
+import os
+import pathlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import BuiltinFunctionType, ModuleType
 from typing import Any, NoReturn
+
+import numpy as np
+import torch
 
 import course_lib
 
@@ -32,9 +41,9 @@ OFF_LIMITS = frozenset(
 )
 """Names that an answer has no use for, and that lead from it to the frames and objects of those who call it."""
 
-USED = "builtins hmac io json json.encoder numpy os pathlib torch torch.overrides torch.utils._python_dispatch".split()
-"""Libraries through which results leave the process. Not Triton's language, which the interpreter itself patches."""
-USED_CLASSES = "hmac.HMAC json.JSONEncoder pathlib.Path torch.Tensor".split()
+USED_MODULES = (builtins, hmac, io, json, json.encoder, np, os, pathlib, torch, torch.overrides, torch.utils._python_dispatch)
+USED_CLASSES = (hmac.HMAC, json.JSONEncoder, pathlib.Path, torch.Tensor)
+"""What results are noted with and leave the process through. Not Triton's language, which the interpreter itself patches."""
 
 
 class OffLimits(Exception):
@@ -45,7 +54,7 @@ class OffLimits(Exception):
         self.lineno = lineno
 
 
-def put_up(answer: Path) -> None:
+def put_up(answer: pathlib.Path) -> None:
     """Hide the judge from the answer in this file, which must not have been imported yet; for a process that has no other use.
 
     Raises `OffLimits` if the file names what leads to the judge.
@@ -65,16 +74,15 @@ def put_up(answer: Path) -> None:
 
 def see_that_all_is_in_place() -> None:
     """Raise `OffLimits` if a function has been replaced through which results are noted or leave the process."""
-    for name, namespace, functions in _kept:
-        for key, value in functions:
-            if namespace.get(key) is not value:
-                raise OffLimits(f"`{name}.{key}` has been replaced; an answer may not change the libraries that judge it")
+    for namespace in _kept:
+        if (name := namespace.changed()) is not None:
+            raise OffLimits(f"`{name}` has been replaced; an answer may not change the libraries that judge it")
 
 
 # --- the parts ----------------------------------------------------------------------------------------------------
 
 
-def _read_through(answer: Path) -> None:
+def _read_through(answer: pathlib.Path) -> None:
     try:
         tree = ast.parse(answer.read_bytes())
     except (SyntaxError, ValueError):
@@ -112,27 +120,44 @@ class _Refusal:
         return None
 
 
-Namespace = tuple[str, Mapping[str, Any], list[tuple[str, Any]]]
-_kept: list[Namespace] = []
+@dataclass(frozen=True)
+class _Namespace:
+    """A module or class as it was: its name, its living content, the functions in it, and what it had inherited besides."""
+
+    name: str
+    content: Mapping[str, Any]
+    functions: tuple[tuple[str, Any], ...]
+    inherited: frozenset[str] = frozenset()
+
+    @classmethod
+    def of_module(cls, module: ModuleType) -> _Namespace:
+        # Of torch's own namespace, only what is written in C: parts of torch that load late replace some of the rest.
+        kind: Any = BuiltinFunctionType if module is torch else object
+        functions = ((key, value) for key, value in vars(module).items() if callable(value) and isinstance(value, kind))
+        return cls(module.__name__, vars(module), tuple(functions))
+
+    @classmethod
+    def of_class(cls, kind: type) -> _Namespace:
+        own = vars(kind)
+        functions = tuple((key, value) for key, value in own.items() if callable(value))
+        return cls(f"{kind.__module__}.{kind.__qualname__}", own, functions, frozenset(dir(kind)) - own.keys())
+
+    def changed(self) -> str | None:
+        """The name of something that is no longer what it was."""
+        for key, value in self.functions:
+            if self.content.get(key) is not value:
+                return f"{self.name}.{key}"
+        shadowed = self.inherited & self.content.keys()
+        return f"{self.name}.{min(shadowed)}" if shadowed else None
 
 
-def _namespaces(own: list[ModuleType]) -> Iterator[Namespace]:
-    """The functions and classes of what judges, as they are now: each namespace's name, itself, and its content."""
-    interpreter = sys.modules.get("triton.runtime.interpreter")
-    modules = [*own, *(sys.modules[name] for name in USED if name in sys.modules)]
-    for module in [*modules, *([interpreter] if interpreter else [])]:
-        yield _namespace(module.__name__, vars(module))
-    for module in [*own, *([interpreter] if interpreter else [])]:
-        for value in list(vars(module).values()):
-            if isinstance(value, type) and value.__module__ == module.__name__:
-                yield _namespace(f"{module.__name__}.{value.__name__}", vars(value))
-    for name in USED_CLASSES:
-        module_name, _, class_name = name.rpartition(".")
-        yield _namespace(name, vars(getattr(sys.modules[module_name], class_name)))
+_kept: list[_Namespace] = []
 
 
-def _namespace(name: str, content: Mapping[str, Any]) -> Namespace:
-    # Of torch's own namespace, only what is written in C: parts of torch that load late replace some of the rest.
-    late = name == "torch"
-    functions = [(key, value) for key, value in content.items() if callable(value)]
-    return name, content, [pair for pair in functions if not late or isinstance(pair[1], BuiltinFunctionType)]
+def _namespaces(own: list[ModuleType]) -> Iterator[_Namespace]:
+    """What judges, as it is now: the checker's modules, Triton's interpreter, and what of Python and torch they use."""
+    judges = [*own, *(sys.modules[name] for name in ("triton.runtime.interpreter",) if name in sys.modules)]
+    classes = (value for module in judges for value in vars(module).values() if isinstance(value, type))
+    own_names = {module.__name__ for module in judges}
+    yield from map(_Namespace.of_module, [*judges, *USED_MODULES])
+    yield from map(_Namespace.of_class, {kind for kind in classes if kind.__module__ in own_names} | {*USED_CLASSES})

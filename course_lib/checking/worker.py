@@ -97,7 +97,7 @@ def describe(error: BaseException, where: Whereabouts) -> dict[str, Any]:
     frames: list[tuple[int, str]] = []
     chain: list[BaseException] = []
     current: BaseException | None = error
-    while current is not None and current not in chain:
+    while current is not None and len(chain) < 100:
         chain.append(current)
         current = current.__cause__ if type(current).__name__ == "InterpreterError" else None
     for link in chain:
@@ -105,34 +105,42 @@ def describe(error: BaseException, where: Whereabouts) -> dict[str, Any]:
             place = (frame.lineno or 0, frame.name)
             if os.path.basename(frame.filename) == ANSWER_FILE and place not in frames:
                 frames.append(place)
-    cause = chain[-1]
+    cause, message, kind = chain[-1], _message(chain[-1]), _kind(chain[-1])
     line = cause.lineno if isinstance(cause, (SyntaxError, shield.OffLimits)) else None
     return {
-        "kind": _kind(cause),
+        "kind": kind,
         "type": type(cause).__name__,
-        "message": str(cause)[:2000],
-        "frames": frames[-20:] or ([(line, "<module>")] if line else []),
+        "message": message[:2000],
+        "frames": frames[-20:] or ([(line, "<module>")] if isinstance(line, int) else []),
         "case": where.case,
         "program": list(where.program),
-        "details": getattr(cause, "details", {}),
+        "details": getattr(cause, "details", {}) if kind == "does_not_compile" else {},
     }
 
 
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # its `__str__` is the answer's
+        return "(its message cannot be shown)"
+
+
 def _kind(cause: BaseException) -> str:
+    message = _message(cause)
     memory_words = ("can't allocate memory", "not enough memory", "Unable to allocate")
-    if isinstance(cause, MemoryError) or any(words in str(cause) for words in memory_words):
+    if isinstance(cause, MemoryError) or any(words in message for words in memory_words):
         return "memory_limit"
     by_name = {"TooMuchTraffic": "too_much_traffic", "DoesNotCompile": "does_not_compile", "CannotInterpret": "unsupported"}
     if type(cause).__module__.startswith("course_lib.") and type(cause).__name__ in by_name:
         return by_name[type(cause).__name__]
-    if isinstance(cause, AttributeError) and "'InterpreterBuilder' object has no attribute" in str(cause):
+    if isinstance(cause, AttributeError) and "'InterpreterBuilder' object has no attribute" in message:
         return "unsupported"
-    if isinstance(cause, TypeError) and "only 0-dimensional arrays" in str(cause) and not _raised_by_answer(cause):
+    if isinstance(cause, TypeError) and "only 0-dimensional arrays" in message and not _raised_by_answer(cause):
         return "unsupported"  # Triton 3.6's interpreter with NumPy 2.4 or later
     if isinstance(cause, NotImplementedError):
         if _raised_by_answer(cause):
             return "not_done"
-        if "in interpreter mode" in str(cause):
+        if "in interpreter mode" in message:
             return "unsupported"
     return "exit" if isinstance(cause, SystemExit) else "crash"
 

@@ -28,7 +28,7 @@ import torch
 from course_lib.checking import confine, warden, wire, worker
 from course_lib.checking.clock import Clock
 from course_lib.checking.inside import Whereabouts
-from course_lib.checking.limits import GRACE, MOST_DISK_BYTES, MOST_PROCESSES, MOST_TASKS, Limits, longest
+from course_lib.checking.limits import MOST_DISK_BYTES, MOST_PROCESSES, MOST_TASKS, Limits, next_end
 from course_lib.checking.warden import Warden
 
 WATCH = 0.1
@@ -81,6 +81,7 @@ class Zygote:
 
     def leave(self) -> NoReturn:
         """End; workers and the warden end with their parent."""
+        confine.let_go(self.scratch)
         shutil.rmtree(self.scratch.name, ignore_errors=True, dir_fd=self.above)
         os._exit(0)
 
@@ -103,19 +104,14 @@ class Zygote:
         clock, free, handle = Clock(str(child), self.proc), _free_bytes(self.scratch), os.pidfd_open(child)
         try:
             while True:
-                left = {
-                    "cpu": limits.cpu_seconds + GRACE - clock.computed(),
-                    "wall": limits.wall_seconds + GRACE - clock.waited(),
-                    "busy": longest(limits) - clock.elapsed(),
-                }
-                first = min(left, key=lambda kind: left[kind])
-                if left[first] <= 0:
-                    return first
+                kind, left = next_end(limits, clock.elapsed(), clock.computed(), clock.queued())
+                if left <= 0:
+                    return kind
                 if free - _free_bytes(self.scratch) > MOST_DISK_BYTES:
                     return "disk"
                 if excess := self._excess(limits):
                     return excess
-                ready, _, _ = select.select([handle, sys.stdin], [], [], min(left[first], WATCH))
+                ready, _, _ = select.select([handle, sys.stdin], [], [], min(left, WATCH))
                 if handle in ready:
                     return None
                 if ready:  # standard input closed
