@@ -23,7 +23,7 @@ from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction, KernelInterface
 
 from course_lib.checking import wire
-from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Whereabouts, load_answer, load_arrays, save
+from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Whereabouts, load_answer, load_arrays
 
 SHARED_LIMITS = {75: 64 * 1024, 80: 163 * 1024, 86: 99 * 1024, 89: 99 * 1024, 90: 227 * 1024, 100: 227 * 1024, 120: 99 * 1024}
 """Most shared memory of one thread block, in bytes, by compute capability.
@@ -79,7 +79,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
             except Exception as error:
                 # Outside a launch, the launcher itself may stumble over results that were never computed.
                 undecided = f"{type(error).__name__}: {error}"
-    save("compiled.json", json.dumps({"compiled": compiled, "undecided": undecided}).encode(), request["key"])
+    request["save"]("compiled.json", json.dumps({"compiled": compiled, "undecided": undecided}).encode())
 
 
 def _compile_instead_of_launching(compiled: list[str]) -> None:

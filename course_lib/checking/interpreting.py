@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from course_lib.checking import hooks, wire
-from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Whereabouts, load_answer, load_arrays, save, save_call
+from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Save, Whereabouts, load_answer, load_arrays, save_call
 from course_lib.checking.launcher import watching
 from course_lib.checking.recorder import POISONS, Recorder, Variation
 
@@ -31,17 +31,17 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     np.seterr(all="ignore")  # poison overflows; what matters shows in the result
     warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)
     answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
-    arrays, key = load_arrays(), request["key"]
+    arrays, save = load_arrays(), request["save"]
     kept: list[tuple[int, torch.Tensor, int]] = []
     for number, values in enumerate(request["cases"]):
         where.case = number
-        recorder, result = call(answer, values, arrays, Variation(), where, f"case_{number:03d}_nan.npz", key)
+        recorder, result = call(answer, values, arrays, Variation(), where, f"case_{number:03d}_nan.npz", save)
         if type(result) is torch.Tensor:
             kept.append((number, result, _checksum(result)))
         for variation in variations(number, recorder) if request["variations"] else ():
-            call(answer, values, arrays, variation, where, f"case_{number:03d}_{variation.name}.npz", key)
+            call(answer, values, arrays, variation, where, f"case_{number:03d}_{variation.name}.npz", save)
     overwritten = [number for number, result, checksum in kept if _checksum(result) != checksum]
-    save("kept.json", json.dumps({"overwritten": overwritten}).encode(), key)
+    save("kept.json", json.dumps({"overwritten": overwritten}).encode())
 
 
 def variations(case: int, recorder: Recorder) -> Iterator[Variation]:
@@ -58,7 +58,7 @@ def variations(case: int, recorder: Recorder) -> Iterator[Variation]:
 
 
 def call(
-    answer: Any, values: list[Any], arrays: Any, variation: Variation, where: Whereabouts, file: str, key: str
+    answer: Any, values: list[Any], arrays: Any, variation: Variation, where: Whereabouts, file: str, save: Save
 ) -> tuple[Recorder, Any]:
     """Call the answer once on fresh copies of its arguments and save what it returned and did."""
     arguments = wire.unpack(values, arrays, poison=float("nan"))
@@ -78,7 +78,7 @@ def call(
     for position, tensor in tensors:
         saved[f"after_{position}"] = wire.values_of(wire.once(tensor))
     header = {**recorder.header(), "ops": operations, "threads": threading.active_count(), "result": outcome}
-    save_call(file, header, saved, key)
+    save_call(file, header, saved, save)
     return recorder, result
 
 

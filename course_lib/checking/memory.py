@@ -285,7 +285,8 @@ def input_changed(trace: Trace, before: list[torch.Tensor | None], after: dict[i
         if tensor is None or position not in after or not tensor.numel():
             continue
         was = torch.from_numpy(wire.values_of(wire.once(tensor))).reshape(-1, tensor.element_size())
-        changed = (was != after[position].reshape(was.shape)).any(dim=1)
+        resized = after[position].numel() != was.numel()
+        changed = torch.ones(len(was)) if resized else (was != after[position].reshape(was.shape)).any(dim=1)
         if bool(changed.any()):
             return _changed(trace, position, changed)
     return None

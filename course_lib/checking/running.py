@@ -36,4 +36,4 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
             header["result"] = {"view": {**view, **layout, "itemsize": result.element_size()}}
         else:
             header["result"] = {"type": type(result).__name__, "repr": repr(result)[:200]}
-        save_call(f"case_{number:03d}_nan.npz", header, saved, request["key"])
+        save_call(f"case_{number:03d}_nan.npz", header, saved, request["save"])

@@ -95,6 +95,8 @@ def compiler(work: Work) -> list[Finding]:
     if failure is not None and failure.kind == "does_not_compile":
         case = work.cases[failure.case].label if 0 <= failure.case < len(work.cases) else None
         return [_refusal(failure, work.bundle, case)]
+    if failure is not None and failure.kind == "exit":  # the answer's own doing, and not the compiler's
+        return [failure_finding(failure, work.bundle, None)]
     if failure is not None:
         reason = f"{failure_finding(failure, work.bundle, None).message}, while its kernels were being compiled"
         work.skipped.append(Skipped("compiler", reason))
