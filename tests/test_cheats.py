@@ -136,15 +136,22 @@ FILES = {
     ),
     "leave a pipe for a result": Cheat("crash", "os.mkfifo('error.json')"),
     "leave a socket for a result": Cheat("crash", "socket.socket(socket.AF_UNIX).bind('error.json')"),
-    "leave folders for results": Cheat("scaled", "os.unlink('printed.txt'); os.mkdir('printed.txt'); os.mkdir('error.json')"),
+    "leave folders for results": Cheat(
+        "scaled",
+        """
+if not os.path.isdir("printed.txt"):
+    os.unlink("printed.txt"), os.mkdir("printed.txt"), os.mkdir("error.json")""",
+    ),
     "leave what is hard to remove": Cheat(
         "scaled",
         """
-os.makedirs("locked/inner")
-os.chmod("locked", 0)
-for _ in range(1100):
-    os.mkdir("deep")
-    os.chdir("deep")""",
+if not DONE:
+    DONE.append(os.makedirs("locked/inner"))
+    os.chmod("locked", 0)
+    for _ in range(1100):
+        os.mkdir("deep")
+        os.chdir("deep")""",
+        "DONE = []",
     ),
     "rename the folder away": Cheat("crash", "os.rename(os.getcwd(), os.getcwd() + '-away')"),
 }
@@ -153,7 +160,7 @@ FORGERIES = {
     "end well": Cheat("killed", "os._exit(0)"),
     "exit well": Cheat("killed", "sys.exit(0)"),
     "write a result and end": Cheat("no_verdict", FORGED + "os._exit(0)"),
-    "write a result of another case": Cheat("killed", FORGED.replace("case_000", "case_001") + "os._exit(0)"),
+    "write a result of another case": Cheat("killed", FORGED.replace("case_000", "case_007") + "os._exit(0)"),
     "print a passing report": Cheat("killed", "print('double: passed (17 cases)', flush=True); os._exit(0)"),
     "report an odd error": Cheat(
         "killed", "json.dump({'kind': [], 'message': None, 'frames': 7, 'case': 'x'}, open('error.json', 'w')); os._exit(1)"
@@ -230,7 +237,7 @@ RESOURCES = {
         "crash", "import subprocess\nkept = [subprocess.Popen(['sleep', '60']) for _ in range(500)]\ntime.sleep(60)"
     ),
     "threads without end": Cheat("crash", "while True: threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"),
-    "threads that go on": Cheat("scaled", "threading.Thread(target=time.sleep, args=(60,)).start()"),
+    "threads that go on": Cheat("computed_outside", "threading.Thread(target=time.sleep, args=(60,)).start()"),
     "memory of many processes": Cheat(
         "memory_limit",
         """
@@ -283,7 +290,7 @@ CHEATS = PROCESSES | FILES | FORGERIES | RESOURCES | REPORTS
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """One small case, one target and short limits: what is judged here is the sandbox."""
-    small = replace(catalog.exercise("double"), cases=({"n": 5},), straddle=lambda block: (), targets=(80,))
+    small = replace(catalog.exercise("double"), cases=({"n": 5},), straddle=lambda block: (), drawn=lambda numbers: (), targets=(80,))
     monkeypatch.setattr(catalog, "exercise", lambda name: small)
     monkeypatch.setattr(
         sandbox, "Limits", partial(Limits, cpu_seconds=0.5, wall_seconds=1.5, file_bytes=2**26, memory_bytes=2**27)
