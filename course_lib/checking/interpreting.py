@@ -13,7 +13,8 @@ import numpy as np
 import torch
 
 from course_lib.checking import hooks, wire
-from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Whereabouts, load_answer, load_arrays, save_call
+from course_lib.checking.inside import ANSWER_FILE, Whereabouts, load_answer, load_arrays, save_call
+from course_lib.checking.pretend_gpu import PretendGpu, install
 from course_lib.checking.recorder import POISONS, Poison, Recorder, TorchWatch
 
 
@@ -21,7 +22,10 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     """Import the answer, call it on every case, and write down what came of each call."""
     np.seterr(all="ignore")  # poison overflows; what matters shows in the result
     warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)
-    answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
+    warnings.filterwarnings("ignore", module=r"(torch|triton)\.")  # what a library says of itself was not printed by the answer
+    install()
+    with PretendGpu():
+        answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
     arrays, key = load_arrays(), request["key"]
     for number, values in enumerate(request["cases"]):
         where.case = number
@@ -41,7 +45,7 @@ def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whe
     where.program, where.launch, where.line = (-1, -1, -1), -1, -1
     where.write()
     hooks.install(recorder)
-    with OnTheCpu(), TorchWatch(recorder) as watch:
+    with PretendGpu(), TorchWatch(recorder) as watch:
         result = answer(*arguments)
     saved = recorder.arrays()
     header: dict[str, Any] = {"launches": recorder.launches, "ops": watch.ops, "poisoned": recorder.poisoned}

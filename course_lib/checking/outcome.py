@@ -69,15 +69,17 @@ class Failure:
 class Outcome:
     """All calls that ended, in order, the failure that stopped the run (or None), and what was printed.
 
-    After a run in mode "compile", there are no calls; `compiled` names each kernel and target, once a launch, and `undecided`
-    says why the launcher stopped before its end, if it did without a launch being at fault.
+    After a run in mode "compile", there are no calls; `compiled` holds target, case and name of each kernel that was compiled,
+    `stopped` target, case and error of each call of the launcher that stopped without a launch being at fault. `unavailable`
+    says why nothing can be compiled on this machine, if so.
     """
 
     calls: tuple[Call, ...]
     failure: Failure | None
     printed: str
-    compiled: tuple[str, ...] = ()
-    undecided: str | None = None
+    compiled: frozenset[tuple[int, int, str]] = frozenset()
+    stopped: tuple[tuple[int, int, str], ...] = ()
+    unavailable: str | None = None
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ def read_outcome(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
         return Outcome(calls, _failure(folder, ending), printed)
     if ending.mode == "compile" and (folder / "compiled.json").exists():
         told = json.loads(_signed(folder / "compiled.json", ending.key))
-        return Outcome((), None, printed, tuple(told["compiled"]), told["undecided"])
+        compiled, stopped = (map(tuple, told[key]) for key in ("compiled", "stopped"))
+        return Outcome((), None, printed, frozenset(compiled), tuple(stopped), told["unavailable"])
     return Outcome(calls, _unfinished(folder, calls, ending), printed)
 
 
