@@ -91,6 +91,37 @@ def test_what_only_the_compiler_refuses_is_refused_with_its_line(judged: Callabl
     assert finding.kernel == "double_kernel"
 
 
+HELPER = """
+import triton, triton.language as tl
+
+def len_of(x): pass
+
+@triton.jit
+def place(BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    return pid * BLOCK + tl.arange(0, BLOCK)
+"""
+
+
+@pytest.mark.parametrize("fault", ["some = [i for i in range(3)]", "some = len_of(pid)"])
+def test_a_fault_in_another_file_is_placed_there(judged: Callable[[str], Report], tmp_path: Path, fault: str) -> None:
+    helper = HELPER.replace("    return pid", f"    {fault}\n    return pid")
+    (tmp_path / "places.py").write_text(helper)
+    report = judged("from places import place\n" + DOUBLE.replace("pid * BLOCK + tl.arange(0, BLOCK)", "place(BLOCK)"))
+    assert [finding.kind for finding in report.findings] == ["does_not_compile"]
+    source = report.findings[0].source
+    assert source is not None
+    assert (source.origin, source.line, source.text) == ("places.py", helper.splitlines().index(f"    {fault}") + 1, fault)
+
+
+def test_the_line_is_that_of_the_function_at_fault_where_two_begin_alike(judged: Callable[[str], Report]) -> None:
+    helper = "@triton.jit\ndef helper(x):\n    y = x\n    {}\n    return y\n\n"
+    helpers = helper.format("y += x") + "first = helper\n\n" + helper.format("z = [i for i in range(3)]")
+    report = judged(DOUBLE.replace("@triton.jit", helpers + "@triton.jit", 1).replace("2 * x, mask", "helper(x), mask"))
+    source = report.findings[0].source
+    assert source is not None and source.text == "z = [i for i in range(3)]"
+
+
 def test_a_right_answer_is_compiled_for_each_target_at_each_launch(tmp_path: Path) -> None:
     path = tmp_path / "answer_file.py"
     path.write_text(DOUBLE)
