@@ -290,7 +290,9 @@ CHEATS = PROCESSES | FILES | FORGERIES | RESOURCES | REPORTS
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """One small case, one target and short limits: what is judged here is the sandbox."""
-    small = replace(catalog.exercise("double"), cases=({"n": 5},), straddle=lambda block: (), drawn=lambda numbers: (), targets=(80,))
+    small = replace(
+        catalog.exercise("double"), cases=({"n": 5},), straddle=lambda block: (), drawn=lambda numbers: (), targets=(80,)
+    )
     monkeypatch.setattr(catalog, "exercise", lambda name: small)
     monkeypatch.setattr(
         sandbox, "Limits", partial(Limits, cpu_seconds=0.5, wall_seconds=1.5, file_bytes=2**26, memory_bytes=2**27)

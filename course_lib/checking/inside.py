@@ -8,7 +8,6 @@ import io
 import json
 import mmap
 import os
-import re
 import struct
 import sys
 from collections.abc import Callable
@@ -16,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch.overrides import TorchFunctionMode
 
 ANSWER_FILE = "answer.py"
 
@@ -85,18 +82,3 @@ def load_arrays(path: Path = Path("inputs.npz")) -> dict[str, np.ndarray]:
     """The arrays that the cases of a request refer to."""
     with np.load(path, allow_pickle=False) as stored:
         return dict(stored)
-
-
-class OnTheCpu(TorchFunctionMode):
-    """Lets an answer that names a GPU run here: where it asks torch for "cuda", it gets the CPU."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is torch.Tensor.cuda:
-            return args[0]
-        return func(*map(_cpu_for_cuda, args), **{name: _cpu_for_cuda(value) for name, value in (kwargs or {}).items()})
-
-
-def _cpu_for_cuda(value: Any) -> Any:
-    if isinstance(value, torch.device) and value.type == "cuda":
-        return torch.device("cpu")
-    return "cpu" if isinstance(value, str) and re.fullmatch(r"cuda(:\d+)?", value) else value

@@ -86,16 +86,18 @@ class Failure:
 class Outcome:
     """All calls that ended, in order, the failure that stopped the run (or None), and what was printed.
 
-    After a run in mode "compile", there are no calls; `compiled` names each kernel and target, once a launch, and `undecided`
-    says why the launcher stopped before its end, if it did without a launch being at fault. `overwritten` numbers the cases
-    whose results no longer held, once all calls had ended, what they had held at first.
+    After a run in mode "compile", there are no calls; `compiled` holds target, case and name of each kernel that was compiled,
+    `stopped` target, case and error of each call of the launcher that stopped without a launch being at fault. `unavailable`
+    says why nothing can be compiled on this machine, if so. `overwritten` numbers the cases whose results no longer held, once
+    all calls had ended, what they had held at first.
     """
 
     calls: tuple[Call, ...]
     failure: Failure | None
     printed: str
-    compiled: tuple[str, ...] = ()
-    undecided: str | None = None
+    compiled: frozenset[tuple[int, int, str]] = frozenset()
+    stopped: tuple[tuple[int, int, str], ...] = ()
+    unavailable: str | None = None
     overwritten: tuple[int, ...] = ()
 
 
@@ -123,8 +125,11 @@ def read_outcome(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
     if failure := _failure(folder, ending):
         return Outcome(calls, failure, printed)
     if ending.mode == "compile" and (told := _signed(folder / "compiled.json", ending.key)) is not None:
-        compiled = _plain(told)
-        return Outcome((), None, printed, tuple(map(str, compiled["compiled"])), compiled["undecided"])
+        noted = _plain(told)
+        compiled, stopped = (
+            [(int(target), int(case), str(what)) for target, case, what in noted[key]] for key in ("compiled", "stopped")
+        )
+        return Outcome((), None, printed, frozenset(compiled), tuple(stopped), noted["unavailable"])
     kept = _plain(_signed(folder / "kept.json", ending.key) or b'{"overwritten": []}')
     overwritten = tuple(map(int, kept["overwritten"]))
     return Outcome(calls, _unfinished(folder, calls, ending), printed, overwritten=overwritten)

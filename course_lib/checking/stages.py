@@ -21,8 +21,8 @@ from course_lib.checking import memory, sandbox
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.compare import compare
 from course_lib.checking.events import Event
-from course_lib.checking.findings import Finding, Skipped
-from course_lib.checking.outcome import Call, Failure
+from course_lib.checking.findings import Finding, Skipped, SourceLine
+from course_lib.checking.outcome import Call, Failure, Outcome
 from course_lib.device import device
 
 
@@ -87,22 +87,26 @@ def interpret(work: Work) -> list[Finding]:
 
 
 def compiler(work: Work) -> list[Finding]:
-    """Compile every launch for GPUs of several generations: the interpreter accepts much that a compiler refuses."""
-    limits = sandbox.Limits(cpu_seconds=30, wall_seconds=40)
+    """Compile every launch for GPUs of several generations: the interpreter accepts much that a compiler refuses.
+
+    A kernel that ran in the interpreter and was not compiled is no pass.
+    """
+    limits = sandbox.Limits(cpu_seconds=100, wall_seconds=100)
     arguments = [case.arguments for case in work.cases]
     outcome = sandbox.run(work.bundle, arguments, mode="compile", targets=work.exercise.targets, limits=limits)
     failure = outcome.failure
-    if failure is not None and failure.kind == "does_not_compile":
-        case = work.cases[failure.case].label if 0 <= failure.case < len(work.cases) else None
+    if outcome.unavailable is not None:
+        work.skipped.append(Skipped("compiler", outcome.unavailable))
+        return []
+    if failure is None:
+        why = _not_compiled(work, outcome)
+        return (use_of_memory(work) or values(work) or [why]) if why else []
+    case = work.cases[failure.case].label if 0 <= failure.case < len(work.cases) else None
+    if failure.kind == "does_not_compile":
         return [_refusal(failure, work.bundle, case)]
-    if failure is not None and failure.kind == "exit":  # the answer's own doing, and not the compiler's
-        return [failure_finding(failure, work.bundle, None)]
-    if failure is not None:
-        reason = f"{failure_finding(failure, work.bundle, None).message}, while its kernels were being compiled"
-        work.skipped.append(Skipped("compiler", reason))
-    elif outcome.undecided is not None:
-        work.skipped.append(Skipped("compiler", f"the launcher needs computed results to go on ({outcome.undecided})"))
-    return []
+    found = failure_finding(failure, work.bundle, case, limits)
+    kind = "no_verdict" if found.kind == "timeout" else found.kind
+    return [replace(found, kind=kind, message=f"{found.message}, while its kernels were being compiled", details=())]
 
 
 def use_of_memory(work: Work) -> list[Finding]:
@@ -445,15 +449,46 @@ def _by_torch(exercise: Exercise, call: Call) -> Finding | None:
 
 def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
     told = failure.details
-    line = told.get("line")
+    source = bundle.line(told["line"]) if told.get("line") else None
+    source = SourceLine(*told["elsewhere"]) if "elsewhere" in told else source
+    place = {"case": case, "kernel": told["kernel"], "source": source}
+    if "seconds" in told:
+        advice = "Is the tile too large, or a `tl.static_range` too long? Each element of a tile costs instructions."
+        message = f"for sm_{told['target']}, compiling had not finished after {told['seconds']:.0f} s"
+        return Finding("timeout", message, **place, details=(advice,))
     reason, *more = failure.message.splitlines() or [""]
+    message = f"for sm_{told['target']}, Triton says: {reason}"
+    return Finding("does_not_compile", message, **place, details=tuple(_advice(failure.message) or more[:4]))
+
+
+def _not_compiled(work: Work, outcome: Outcome) -> Finding | None:
+    """A kernel that ran in the interpreter, and not where launches are compiled.
+
+    A launcher may choose its kernels by the GPU, so each must be compiled for one target at least; but where it stopped over an
+    error, for that one.
+    """
+    ran = [{launch.kernel for call in case.calls[:1] for launch in call.trace.launches} for case in work.cases]
+    missing = [
+        (number, f"the launcher stopped before it launched `{kernel}`: {error}")
+        for target, number, error in outcome.stopped
+        for kernel in sorted(ran[number])
+        if (target, number, kernel) not in outcome.compiled
+    ]
+    compiled = {(number, kernel) for _, number, kernel in outcome.compiled}
+    missing += [
+        (number, f"the launcher did not launch `{kernel}`")
+        for number, kernels in enumerate(ran)
+        for kernel in sorted(kernels)
+        if (number, kernel) not in compiled
+    ]
+    if not missing:
+        return None
+    number, reason = missing[0]
     return Finding(
-        "does_not_compile",
-        f"for sm_{told['target']}, Triton says: {reason}",
-        case=case,
-        kernel=told.get("kernel"),
-        source=bundle.line(line) if line else None,
-        details=tuple(_advice(failure.message) or more[:4]),
+        "no_verdict",
+        f"where kernels are compiled for a GPU, and not run, {reason}",
+        case=work.cases[number].label,
+        details=("Which kernels a launcher launches must not depend on what they compute.",),
     )
 
 

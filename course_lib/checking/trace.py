@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from course_lib.checking import sandbox
-from course_lib.checking.bundle import bundle_function
+from course_lib.checking.collect import bundle_function
 from course_lib.checking.events import Trace
 from course_lib.checking.stages import failure_finding
 
@@ -23,7 +23,7 @@ def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Tra
     The arguments are copied: the traced call changes nothing here, and a stray access is noted (`Event.outside`), not
     carried out. `Trace.result` is the returned tensor. Tensors, numbers, strings, dtypes and tuples of these can be passed.
 
-    Raises `bundle.CannotBundle` if the function cannot be taken along, and `TraceError` if it did not return.
+    Raises `source.CannotBundle` if the function cannot be taken along, and `TraceError` if it did not return.
     """
     name = getattr(function, "__name__", "traced")
     bundle = bundle_function(function, name)

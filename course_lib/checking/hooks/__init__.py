@@ -22,9 +22,9 @@ import triton.runtime.interpreter as interp
 
 from course_lib.checking.hooks import arithmetic, launches, memory, pointers, syntax
 from course_lib.checking.hooks.guard import Guard
-from course_lib.checking.hooks.model import Access, LaunchState, Observer, Place, StrayAccess, state
+from course_lib.checking.hooks.model import Access, CannotInterpret, LaunchState, Observer, Place, StrayAccess, state
 
-__all__ = ["Access", "Guard", "LaunchState", "Observer", "Place", "StrayAccess", "install", "install_guard"]
+__all__ = ["Access", "CannotInterpret", "Guard", "LaunchState", "Observer", "Place", "StrayAccess", "install", "install_guard"]
 
 
 def install(observer: Observer | None) -> None:
