@@ -6,6 +6,7 @@ the lessons in order. Only torch is imported, never Triton, so the catalogue can
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,12 +21,14 @@ Params = Mapping[str, Any]
 class Hint:
     """One step of help, from a nudge to nearly the answer.
 
-    `diagnoses` names the findings that this hint fits (see `course_lib.checking.findings`). A report shows the first
-    hint that fits its finding; `hint(name)` walks through all of them in order.
+    `diagnoses` names the findings that this hint fits: a kind, or a kind and its pattern as in "unwritten:tail" (see
+    `course_lib.checking.findings`). `case` narrows it to cases whose label holds this text, such as "mean=". A report shows
+    the hint that fits its finding most narrowly, of several the first; `hint(name)` walks through all of them in order.
     """
 
     text: str
     diagnoses: frozenset[str] = frozenset()
+    case: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,11 @@ class Exercise:
     """Whether the result must be contiguous."""
 
     kind: Literal["exercise"] = "exercise"
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the function's arguments, as in its signature."""
+        return tuple(re.findall(r"\w+", self.signature.partition("(")[2]))
 
 
 @dataclass(frozen=True)

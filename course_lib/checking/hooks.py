@@ -374,7 +374,17 @@ def _patch_launch() -> None:
         if _hooks.observer is not None and _hooks.launch is not None:
             _hooks.observer.program_begins(_hooks.launch, (x, y, z))
 
+    call = interp.InterpretedFunction.__call__
+
+    @functools.wraps(call)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _hooks.observer is not None and _hooks.launch is None:
+            name = self.fn.__name__
+            raise TypeError(f"`{name}` was called without a grid, as if it were a Python function; write `{name}[grid](…)`")
+        return call(self, *args, **kwargs)
+
     interp.GridExecutor.__call__ = launched
+    interp.InterpretedFunction.__call__ = called
     interp._implicit_cvt = converted
     interp._patch_lang = prepared
     interp.InterpreterBuilder.set_grid_idx = indexed

@@ -20,6 +20,7 @@ from course_lib.checking.recorder import POISONS, Poison, Recorder, TorchWatch
 def run(request: dict[str, Any], where: Whereabouts) -> None:
     """Import the answer, call it on every case, and write down what came of each call."""
     np.seterr(all="ignore")  # poison overflows; what matters shows in the result
+    np.set_printoptions(threshold=16, edgeitems=4, linewidth=120)  # what a kernel prints is a block for each program
     warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)
     answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
     arrays, key = load_arrays(), request["key"]
