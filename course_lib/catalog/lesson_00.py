@@ -18,6 +18,7 @@ FIRST_KERNEL_ELEMENTS = Quiz(
     form="a list of element numbers, for example [0, 1]",
     accepts=is_list,
     expected=lambda: [i for i in range(2 * 4, 2 * 4 + 4) if i < 10],
+    any_order=True,
     explanation=(
         "Program 2 starts at 2 · 4 = 8 and its four lanes stand for 8, 9, 10 and 11. The mask `offsets < n` switches off 10 "
         "and 11, which do not exist."

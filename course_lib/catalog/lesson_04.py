@@ -55,6 +55,7 @@ MASKED_LANES = Quiz(
     form="a list of lane numbers",
     accepts=is_list,
     expected=lambda: [lane for lane in range(8) if 2 * 8 + lane >= 21],
+    any_order=True,
     explanation=(
         "The last program is number 2 and stands for the offsets 16 to 23. Lanes 5, 6 and 7 stand for 21, 22 and 23, which "
         "are not below n."

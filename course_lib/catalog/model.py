@@ -101,6 +101,8 @@ class Quiz:
     explanation: str
     hints: tuple[Hint, ...]
     wrong: tuple[Wrong, ...] = ()
+    any_order: bool = False
+    """Whether the answer is a list in which the order means nothing. `expected` and `wrong` give it in rising order."""
 
     kind: Literal["quiz"] = "quiz"
 
