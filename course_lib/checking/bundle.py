@@ -19,13 +19,14 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from course_lib.checking.findings import SourceLine
+from course_lib.errors import PlainError, origin_of
 
 
-class CannotBundle(Exception):
+class CannotBundle(PlainError):
     """Something that the answer needs cannot be taken into another process. `args[0]` says what, and what to do."""
 
 
@@ -161,7 +162,7 @@ class _Collector:
                 self.add(used, closure[used], function.__name__)
             elif used in function.__globals__:
                 self.add(used, function.__globals__[used], function.__name__)
-        self.chunks.append((source, _origin(function.__code__), first_line))
+        self.chunks.append((source, origin_of(function.__code__.co_filename), first_line))
         return function.__name__
 
     def add(self, name: str, value: Any, user: str) -> None:
@@ -179,7 +180,7 @@ class _Collector:
         elif function is not None and function.__module__ == self.home:
             defined = self.add_function(value, function)
             if defined != name:
-                self.chunks.append((f"{name} = {defined}\n", _origin(function.__code__), 1))
+                self.chunks.append((f"{name} = {defined}\n", origin_of(function.__code__.co_filename), 1))
         elif isinstance(value, type) and value.__module__ == self.home:
             self.add_class(name, value)
         elif (literal := _literal(value)) is not None:
@@ -248,17 +249,8 @@ def _class_source(value: type) -> tuple[str, str, int]:
             if isinstance(node, ast.ClassDef) and node.name == value.__name__:
                 first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
                 source = textwrap.dedent("".join(lines[first - 1 : node.end_lineno])).rstrip("\n") + "\n"
-                return source, _origin(code), first
+                return source, origin_of(code.co_filename), first
     raise CannotBundle(f"The source of the class `{value.__name__}` cannot be found; define it in a file, or use a function.")
-
-
-def _origin(code: CodeType) -> str:
-    """Where code comes from, in the words of its author: "cell In[3]" or a file's name."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    numbers = getattr(getattr(shell, "compile", None), "_filename_map", {})
-    if code.co_filename in numbers:
-        return f"cell In[{numbers[code.co_filename]}]"
-    return Path(code.co_filename).name
 
 
 _LITERAL_IMPORTS = ("import torch as _torch", "import triton.language as _tl")

@@ -28,6 +28,7 @@ import triton.runtime.autotuner as autotuner
 import triton.runtime.interpreter as interp
 
 from course_lib.checking.events import IntArray, View
+from course_lib.errors import PlainError, rendered
 
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 """Most programs along each axis. Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"."""
@@ -117,7 +118,7 @@ class Observer(Protocol):
         ...
 
 
-class StrayAccess(IndexError):
+class StrayAccess(PlainError, IndexError):
     """A kernel that ran in this process was about to touch memory outside one of its tensors."""
 
     def __repr__(self) -> str:  # the interpreter raises an error of its own, whose text is this
@@ -164,6 +165,7 @@ def install_guard() -> None:
     """Make kernels that are run in this process raise `StrayAccess` instead of reading or writing foreign memory."""
     if _hooks.observer is None:
         install(Guard())
+        interp.InterpreterError._render_traceback_ = rendered  # a notebook shows no frames of Triton
 
 
 class Guard:
