@@ -52,7 +52,7 @@ MISTAKES: dict[str, tuple[str, str, str, str]] = {
     "if on a tile": (STORE, f"if mask:\n        {STORE}", "does_not_compile", "`tl.where`"),
     "a returned value": (STORE, "return 2.0 * x", "does_not_compile", "`tl.store`"),
     "a block of 100": ("128", "100", "crash", "power of two"),
-    "no store": (STORE, "pass", "unwritten", "`add_one`"),
+    "no store": (STORE, "pass", "unwritten", "`tl.store(out_ptr + offsets, value, mask=mask)`"),
     "a value taken in the launcher": ("n = x.numel()", "n = x.numel() + 0 * int(x[:1].sum())", "torch_compute", "the kernel"),
     "an item": ("n = x.numel()", "n = x.numel() if n_is(x) else 0", "torch_compute", "no need of values"),
     "printing without text": (STORE, f"print(x)\n    {STORE}", "does_not_compile", '`print("x", x)`'),
@@ -99,6 +99,13 @@ def test_what_a_kernel_prints_is_shown_with_its_program_and_in_short(tmp_path: P
     assert report.passed
     first = report.printed.splitlines()[0]
     assert first.startswith("(0, 0, 0)") and "..." in first
+
+
+def test_warnings_of_libraries_are_not_taken_for_what_the_answer_printed(tmp_path: Path) -> None:
+    report = judged(
+        tmp_path, {"return out": 'import warnings\n    warnings.warn("deprecated")\n    print("seen")\n    return out'}
+    )
+    assert set(report.printed.split()) == {"seen"}
 
 
 @pytest.mark.parametrize(

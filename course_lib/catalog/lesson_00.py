@@ -75,7 +75,7 @@ DOUBLE = Exercise(
         Hint(
             "Take `add_one` from the lesson as your pattern: the same launcher, the same offsets. Only one line of the kernel "
             "computes something else.",
-            frozenset({"no_kernel", "mismatch", "scaled", "constant", "unwritten:nothing"}),
+            frozenset({"no_kernel", "mismatch", "scaled", "constant"}),
         ),
         Hint(
             "Every program handles one block, so it takes `triton.cdiv(n, BLOCK_SIZE)` programs to cover all n elements: "

@@ -21,7 +21,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     """Import the answer, call it on every case, and write down what came of each call."""
     np.seterr(all="ignore")  # poison overflows; what matters shows in the result
     np.set_printoptions(threshold=16, edgeitems=4, linewidth=120)  # what a kernel prints is a block for each program
-    warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)
+    warnings.simplefilter("ignore")  # what libraries say about poison, or about themselves, helps nobody here
     answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
     arrays, key = load_arrays(), request["key"]
     for number, values in enumerate(request["cases"]):

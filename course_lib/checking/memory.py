@@ -256,9 +256,8 @@ def _missing_pattern(trace: Trace, result: View, missing: IntArray, writes: list
         stored = next((event for event in trace.events if event.kind != "load"), None)
         if stored is not None:
             return "elsewhere", [f"The kernel wrote to `{trace.view(stored).name}`, and another tensor was returned."]
-        idle = [
-            f"`{launch.kernel}` ran with the grid {launch.grid}: no program." for launch in trace.launches if 0 in launch.grid
-        ]
+        empty = [launch for launch in trace.launches if 0 in launch.grid]
+        idle = [f"`{launch.kernel}` was launched with the grid {launch.grid}: no program ran." for launch in empty]
         return ("no_program", idle) if idle else ("nothing", ["No program stored anything."])
     absent = np.zeros(result.numel, dtype=np.bool_)
     absent[missing] = True

@@ -78,9 +78,8 @@ def as_html(report: Report) -> str:
                 f'<div style="margin:0.4em 0"><small>{place}</small><br><code>{html.escape(finding.source.text)}</code></div>'
             )
         if marks := strip(finding):
-            parts.append(
-                f'<pre style="margin:0.3em 0;line-height:1.2">{marks}   <small>{html.escape(legend(finding))}</small></pre>'
-            )
+            parts.append(f'<pre style="margin:0.3em 0 0;line-height:1.2">{marks}</pre>')
+            parts.append(f'<div style="margin-bottom:0.3em"><small>{html.escape(legend(finding))}</small></div>')
         parts += [f"<div>{_code(detail)}</div>" for detail in finding.details[:MAX_DETAILS] if detail]
     parts += [f'<div style="margin-top:0.5em">{_code(note)}</div>' for note in _notes(report)]
     if report.hint:
