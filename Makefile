@@ -30,7 +30,8 @@ setup:
 lab: export PATH := $(CURDIR)/.venv/bin:$(PATH)
 lab: setup
 	@$(PY) -m nbformat.sign notebooks/*.ipynb >/dev/null 2>&1 || echo "(The notebooks could not be marked as trusted.)"
-	$(PY) -m jupyterlab $(ALLOW_ROOT) --ServerApp.root_dir="$(CURDIR)" --LabApp.default_url=/lab/tree/$(START) $(LAB_ARGS)
+	$(PY) -m jupyterlab $(ALLOW_ROOT) --ServerApp.root_dir="$(CURDIR)" \
+		--FileContentsManager.pre_save_hook=tools.lab.keep_python_version --LabApp.default_url=/lab/tree/$(START) $(LAB_ARGS)
 
 # A notebook's cells depend on each other, so a file is never split over workers.
 test: setup

@@ -128,7 +128,7 @@ def progress(
 ) -> None:
     """Show what is solved."""
     from course_lib import state
-    from course_lib.progress import mark, remark
+    from course_lib.progress import LEGEND, mark, remark
     from course_lib.progress import progress as solved_so_far
 
     if reset:
@@ -137,7 +137,7 @@ def progress(
         typer.echo("Progress is forgotten.")
         return
     solved = solved_so_far()
-    table = Table("lesson", "exercises", "quizzes", "✓ solved, · open", title=solved.summary, title_justify="left")
+    table = Table("lesson", "exercises", "quizzes", LEGEND, title=solved.summary, title_justify="left")
     for lesson in solved.lessons:
         names = "\n".join(f"{mark(row)} {row.name}{remark(row)}" for row in lesson.rows)
         table.add_row(f"{lesson.name}\n{lesson.title}", lesson.count("exercise"), lesson.count("quiz"), Text(names))

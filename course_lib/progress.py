@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from course_lib.catalog.model import Lesson
 
 
+LEGEND = "✓ solved, · not yet"
+
+
 class HintText(str):
     """A hint: a string that a notebook renders as Markdown, and a prompt without quotation marks."""
 
@@ -72,7 +75,7 @@ class Progress:
         return f"Solved: {self.solved} of {self.total}"
 
     def __repr__(self) -> str:
-        lines = [self.summary]
+        lines = [f"{self.summary} ({LEGEND})"]
         for lesson in self.lessons:
             counts = f"exercises {lesson.count('exercise')}, quizzes {lesson.count('quiz')}"
             lines.append(f"{lesson.name}: {lesson.title} ({counts})")
@@ -83,13 +86,15 @@ class Progress:
         from html import escape
 
         def line(lesson: LessonProgress) -> str:
+            title = f"{escape(lesson.name)}<br>{escape(lesson.title)}"
             names = "<br>".join(escape(f"{mark(row)} {row.name}{remark(row)}") for row in lesson.rows)
-            counts = f"<td>{lesson.count('exercise')}</td><td>{lesson.count('quiz')}</td>"
-            return f'<tr><td>{escape(lesson.name)}</td>{counts}<td style="text-align: left">{names}</td></tr>'
+            cells = (title, lesson.count("exercise"), lesson.count("quiz"), names)
+            return "<tr>" + "".join(f'<td style="text-align: left">{cell}</td>' for cell in cells) + "</tr>"
 
-        head = "<tr><th>lesson</th><th>exercises</th><th>quizzes</th><th>solved</th></tr>"
+        columns = ("lesson", "exercises", "quizzes", LEGEND)
+        head = "".join(f'<th style="text-align: left">{column}</th>' for column in columns)
         body = "".join(map(line, self.lessons))
-        return f"<p><b>{self.summary}</b></p><table><thead>{head}</thead><tbody>{body}</tbody></table>"
+        return f"<p><b>{self.summary}</b></p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def mark(row: Row) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 
 from tools import build, sources
+from tools.lab import keep_python_version
 from tools.sources import SourceError, fill_blanks
 
 LESSON = """\
@@ -167,13 +170,59 @@ def test_what_is_out_of_step_is_named_with_the_cure(root: Path) -> None:
     ]
 
 
-def test_a_lesson_stored_without_outputs_is_out_of_step(root: Path) -> None:
+def changed(root: Path, change: Callable[[nbformat.NotebookNode], object]) -> Path:
+    """The built lesson after `change`, as JupyterLab or a person would have made it."""
     build.build(root)
     path = root / "notebooks" / "01_tiny.ipynb"
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells[1].execution_count = None
+    change(notebook)
     path.write_text(build.as_text(notebook))
-    assert build.check(root) == ["notebooks/01_tiny.ipynb: cell 1 (01-01) has not been run; run `make build`."]
+    return path
+
+
+CHANGES: dict[str, Callable[[nbformat.NotebookNode], object]] = {
+    "outputs removed": lambda notebook: notebook.cells[1].outputs.clear(),
+    "another output": lambda notebook: notebook.cells[1].outputs[0].update(text="something else"),
+    "never run": lambda notebook: notebook.cells[1].update(execution_count=None),
+    "an answered quiz": lambda notebook: notebook.cells[1].update(source="print(object(), 2)"),
+}
+
+
+@pytest.mark.parametrize("how", CHANGES)
+def test_a_lesson_that_somebody_worked_in_is_told_from_a_built_one(root: Path, how: str) -> None:
+    path = changed(root, CHANGES[how])
+    assert not build.as_built(path)
+    assert "notebooks/01_tiny.ipynb was run or changed after it was built; run `make build`." in build.check(root)
+    build.build(root)
+    assert build.as_built(path)
+
+
+def test_another_version_of_python_is_no_change(root: Path) -> None:
+    path = changed(root, lambda notebook: notebook.metadata.language_info.update(version="3.99.0"))
+    assert build.as_built(path)
+    assert build.check(root) == []
+
+
+def test_nbval_leaves_out_a_lesson_that_somebody_worked_in_and_says_so(root: Path) -> None:
+    changed(root, CHANGES["another output"])
+    done = compare_outputs(root)
+    assert done.returncode == 0, done.stdout
+    assert "2 skipped" in done.stdout and "somebody has worked in this notebook" in done.stdout
+
+
+@pytest.mark.parametrize("version", ["3.12.9", None])
+def test_saving_keeps_the_python_version_of_the_file(root: Path, version: str | None) -> None:
+    build.build(root)
+    path = root / "exercises" / "01_tiny.ipynb"
+    before = path.read_text()
+    content = nbformat.reads(before, as_version=4)
+    content.metadata.language_info.pop("version")
+    if version:
+        content.metadata.language_info.version = version
+    keep_python_version(
+        {"type": "notebook", "content": content}, "exercises/01_tiny.ipynb", SimpleNamespace(root_dir=str(root))
+    )
+    assert build.as_text(content) == before
 
 
 def test_nothing_to_build_or_to_check_is_an_error(tmp_path: Path) -> None:
@@ -201,10 +250,14 @@ def test_only_the_lesson_asked_for_is_built(root: Path) -> None:
         build.build(root, ["03_none"])
 
 
+def compare_outputs(root: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-p", "conftest", "--nbval", "-p", "no:cacheprovider", "-c", "pyproject.toml"]
+    return subprocess.run([*command, str(root / "notebooks")], cwd=build.ROOT, capture_output=True, text=True)
+
+
 def test_nbval_accepts_what_the_build_stored(root: Path) -> None:
     """The build and nbval must run and clean notebooks alike."""
     build.build(root, ["01_tiny"])
-    command = [sys.executable, "-m", "pytest", "--nbval", "-p", "no:cacheprovider", "-c", "pyproject.toml"]
-    done = subprocess.run([*command, str(root / "notebooks")], cwd=build.ROOT, capture_output=True, text=True)
+    done = compare_outputs(root)
     assert done.returncode == 0, done.stdout
     assert "2 passed" in done.stdout

@@ -63,8 +63,8 @@ REFUSED = {
         "tl.store(out_ptr + offsets, scale * x, mask=mask)",
     ),
     "a counter that turns into a float": (
-        with_lines("    total = 0\n    for i in range(n):\n        total += 0.5"),
-        "for i in range(n):",
+        with_lines("    total = 0\n    for i in range(3):\n        total += 0.5"),
+        "for i in range(3):",
     ),
     "torch in a kernel": (with_lines("    y = torch.ones(3)"), "y = torch.ones(3)"),
     "an unknown launch option": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -52,11 +53,21 @@ class Notebook:
     client: nbclient.NotebookClient
     cells: int = 0
 
-    def run(self, source: str) -> Any:
-        cell = nbformat.v4.new_code_cell(source)
+    def execute(self, source: str, *tags: str) -> nbformat.NotebookNode:
+        cell = nbformat.v4.new_code_cell(source, metadata={"tags": list(tags)})
         self.client.nb.cells.append(cell)
         done = self.client.execute_cell(cell, self.cells)
         self.cells += 1
+        return done
+
+    def error(self, source: str) -> str:
+        """What the notebook shows of the error that the cell raises."""
+        outputs = self.execute(source, "raises-exception").outputs
+        shown = "\n".join(next(output.traceback for output in outputs if output.output_type == "error"))
+        return re.sub(r"\x1b\[[\d;]*m", "", shown)
+
+    def run(self, source: str) -> Any:
+        done = self.execute(source)
         text = "".join(o.get("text", "") for o in done.outputs if o.output_type == "stream" and o.name == "stdout")
         return json.loads(text.strip().splitlines()[-1]) if text.strip().startswith(("{", "[")) else text
 
@@ -298,6 +309,56 @@ except Exception as error:
     )
     assert "54 elements" in told[1] and "out_ptr" in told[1]
     assert notebook.run("print(1 + 1)").strip() == "2"
+
+
+RAISES = {
+    "an unknown exercise": (
+        "check('vector_ad', vector_add)",
+        "UnknownName: There is no exercise",
+        ["check('vector_ad', vector_add)"],
+    ),
+    "an unknown quiz": (
+        "course_lib.quiz('past_the_en', 2)",
+        "Did you mean 'past_the_end'?",
+        ["course_lib.quiz('past_the_en', 2)"],
+    ),
+    "an unknown hint": ("course_lib.hint('past_the_en')", "UnknownName: ", ["course_lib.hint('past_the_en')"]),
+    "what cannot be traced along": ("trace(print)", "CannotBundle: ", ["trace(print)"]),
+    "a trace that fails": (
+        "trace(vector_add, 1, 2)",
+        "TraceError: vector_add could not be traced",
+        ["trace(vector_add, 1, 2)"],
+    ),
+    "a stray access": (
+        ADD.replace("x + y, mask=mask", "x + y") + "vector_add(torch.ones(9), torch.ones(9))",
+        "StrayAccess: program (0, 0, 0) of add_kernel",
+        ["vector_add(torch.ones(9), torch.ones(9))", "add_kernel[", "tl.store(out_ptr + offsets, x + y)"],
+    ),
+    "an error in a kernel": (
+        ADD.replace("BLOCK=64", "BLOCK=60") + "vector_add(torch.ones(9), torch.ones(9))",
+        "ValueError: arange's range must be a power of 2",
+        ["vector_add(torch.ones(9), torch.ones(9))", "add_kernel[", "tl.arange(0, BLOCK)"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", RAISES)
+def test_an_error_shows_its_message_and_the_learners_lines_only(notebook: Notebook, what: str) -> None:
+    notebook.run(ADD)
+    source, message, lines = RAISES[what]
+    shown = notebook.error(source)
+    assert message in shown
+    assert [line for line in lines if line not in shown] == []
+    assert shown.count("\n    ") == len(lines)
+    assert "cell In[" in shown and "course_lib/" not in shown and "triton/" not in shown
+
+
+def test_an_assertion_of_a_report_shows_all_of_it(notebook: Notebook) -> None:
+    wrong = ADD.replace("x + y, mask=mask", "x + y")
+    shown = notebook.error(wrong + "assert (report := check('vector_add', vector_add)), report")
+    assert "AssertionError: vector_add: not right yet" in shown
+    assert "tl.store(out_ptr + offsets, x + y)" in shown and "Hint: " in shown
+    assert notebook.run(ADD + "assert (report := check('vector_add', vector_add)), report\nprint([report.cases])")[0] > 10
 
 
 def test_a_trace_takes_keywords(notebook: Notebook) -> None:

@@ -1,6 +1,7 @@
 """The judge is right both ways: every wrong answer kept here is refused for its reason, every right one passes.
 
-tests/mutants/<exercise>/<what_is_wrong>.py are wrong answers; each says in a line `# expect: kind` what must be found.
+tests/mutants/<exercise>/<what_is_wrong>.py are wrong answers; each says in a line `# expect: kind` what must be found, and
+some in a line `# hint: words` which words the hint must have.
 tests/variants/<exercise>/<how>.py are right answers, each written in another way.
 
 With many seeds: `pytest --slow tests/test_judge.py`.
@@ -9,6 +10,7 @@ With many seeds: `pytest --slow tests/test_judge.py`.
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -97,6 +99,9 @@ def test_a_wrong_answer_is_refused_for_its_reason(path: Path, seed: int) -> None
     assert text.startswith(f"{path.parent.name}: not right yet")
     assert path.parent.name in page
     assert KINDS[finding.kind][1:] in text
+    assert report.hint, "nothing is said about what to do"
+    for words in re.findall(r"^# hint: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
+        assert words in report.hint
     if finding.source is None:
         assert finding.kind in WITHOUT_A_LINE or "Unsupported function" in finding.message
     else:

@@ -40,7 +40,7 @@ def test_two_programs_storing_one_element_race() -> None:
     found = memory.race(trace(event("store", 0, 1, [0, 1, 2, 3]), event("store", 1, 1, [3, 4])))
     assert found is not None
     assert (found.kind, found.count) == ("race", 1)
-    assert "element 3 of out_ptr" in found.message
+    assert "element 3 of `out_ptr`" in found.message
 
 
 def test_reading_what_another_program_writes_is_a_race_across_views_of_one_storage() -> None:
@@ -95,13 +95,106 @@ def test_unwritten_elements_are_listed_as_ranges() -> None:
     assert found is not None
     assert found.count == 5
     assert "2…3, 5…7" in found.details[0]
+    assert "5 of 8 elements" in found.message
 
 
 def test_a_result_that_no_kernel_was_given_is_unwritten() -> None:
     other = View("result", 7, 0, (8,), (1,), "float32", 4)
     found = memory.unwritten(trace(event("store", 0, 1, range(8))), other)
     assert found is not None
-    assert "another tensor" in found.details[-1]
+    assert found.pattern == "elsewhere"
+    assert "`out_ptr`" in found.details[0] and "another tensor" in found.details[0]
+
+
+MISSING = {
+    "tail": [event("store", 0, 1, [0, 1]), event("store", 1, 1, [2, 3, 4])],
+    "one_program": [event("store", 0, 1, [0, 1, 2, 3])],
+    "gaps": [event("store", 0, 1, [0, 1, 2]), event("store", 1, 1, [4, 5, 6, 7])],
+    "nothing": [event("load", 0, 0, range(8))],
+    "elsewhere": [event("store", 0, 2, range(8))],
+    "": [event("store", 0, 1, [4, 5, 6, 7])],
+}
+
+
+@pytest.mark.parametrize("pattern", MISSING)
+def test_what_is_missing_says_why(pattern: str) -> None:
+    other = View("other_ptr", 5, 0, (8,), (1,), "float32", 4)
+    found = memory.unwritten(trace(*MISSING[pattern], views=(X, OUT, other)), OUT, ["x"])
+    assert found is not None
+    assert (found.kind, found.pattern) == ("unwritten", pattern)
+
+
+def test_a_grid_with_a_zero_ran_no_program() -> None:
+    found = memory.unwritten(Trace((Launch("k", (0, 1, 1), (X, OUT), {}),), ()), OUT)
+    assert found is not None
+    assert found.pattern == "no_program"
+    assert "(0, 1, 1)" in found.details[0]
+
+
+def test_the_last_columns_missing_in_every_row_are_the_ends_of_rows() -> None:
+    matrix = View("out_ptr", 1, 0, (2, 4), (4, 1), "float32", 4)
+    found = memory.unwritten(trace(event("store", 0, 1, [0, 1, 4, 5]), views=(X, matrix)), matrix)
+    assert found is not None
+    assert found.pattern == "row_ends"
+    assert "columns from 2 on" in found.details[-1]
+
+
+def test_writing_to_an_input_instead_of_the_result_is_said_with_both_names() -> None:
+    swapped = View("out_ptr", 0, 0, (8,), (1,), "float32", 4, argument=0)
+    call = trace(event("store", 1, 0, [4, 5, 6, 7]), views=(swapped, OUT))
+    found = memory.unwritten(call, OUT, ["x"])
+    assert found is not None
+    assert (found.kind, found.pattern, found.program) == ("input_changed", "instead", (1, 0, 0))
+    assert "the input `x` (in the kernel: `out_ptr`)" in found.message
+    where_allowed = memory.unwritten(call, OUT)
+    assert where_allowed is not None and where_allowed.kind == "unwritten"
+
+
+@pytest.mark.parametrize(("written", "kind", "pattern"), [([], "unwritten", "input"), ([0, 1], "input_changed", "instead")])
+def test_an_input_that_is_returned_is_no_result(written: list[int], kind: str, pattern: str) -> None:
+    found = memory.unwritten(trace(event("store", 0, 0, written)), X, ["x"])
+    assert found is not None
+    assert (found.kind, found.pattern) == (kind, pattern)
+    assert "`x`" in found.message
+
+
+STRAYS = {
+    "masked": (X, event("load", 0, 0, [7], [8], masked=2)),
+    "unmasked": (X, event("load", 0, 0, [7], [8])),
+    "before": (X, event("load", 0, 0, [0], [-1], masked=2)),
+    "program": (X, event("load", 1, 0, [], [8, 9])),
+    "size": (X, event("load", 0, 0, [], [7])),
+    "strides": (View("x_ptr", 0, 0, (2, 4), (1, 2), "float32", 4, argument=0), event("load", 0, 0, [7], [8])),
+}
+
+
+@pytest.mark.parametrize("pattern", STRAYS)
+def test_strays_say_why(pattern: str) -> None:
+    view, stray = STRAYS[pattern]
+    found = memory.stray_access(trace(stray, views=(view, OUT)))
+    assert found is not None
+    assert found.pattern == pattern
+
+
+def test_lanes_that_stray_to_one_place_count_as_one_element() -> None:
+    found = memory.stray_access(trace(event("load", 0, 0, [7], [8, 8, 9])))
+    assert found is not None
+    assert found.count == 2
+    assert "reads 2 elements" in found.message and any("3 lanes" in detail for detail in found.details)
+
+
+RACES = {
+    "same": [event("store", 0, 1, [0, 1]), event("store", 1, 1, [0, 1])],
+    "overlap": [event("store", 0, 1, [0, 1]), event("store", 1, 1, [1, 2])],
+    "read": [event("store", 0, 1, [0, 1]), event("load", 1, 1, [1])],
+}
+
+
+@pytest.mark.parametrize("pattern", RACES)
+def test_races_say_of_which_sort_they_are(pattern: str) -> None:
+    found = memory.race(trace(*RACES[pattern]))
+    assert found is not None
+    assert found.pattern == pattern
 
 
 def test_a_result_written_by_atomics_is_written() -> None:
@@ -127,15 +220,16 @@ def test_a_changed_input_names_the_program_and_counts_elements_not_bytes() -> No
     after = before.clone()
     after[2:4] = -1
     raw = after.view(torch.uint8)
-    found = memory.input_changed(trace(event("store", 1, 0, [2, 3])), [before], {0: raw})
+    found = memory.input_changed(trace(event("store", 1, 0, [2, 3])), [before], {0: raw}, ["x"])
     assert found is not None
     assert (found.count, found.program) == (2, (1, 0, 0))
-    assert memory.input_changed(trace(), [before, None], {0: before.view(torch.uint8)}) is None
+    assert "input `x`" in found.message
+    assert memory.input_changed(trace(), [before, None], {0: before.view(torch.uint8)}, ["x", "y"]) is None
 
 
 def test_ranges_are_short() -> None:
     assert memory.ranges([3, 4, 5, 9]) == "3…5, 9"
-    assert memory.ranges(list(range(0, 20, 2))) == "0, 2, 4, 6, and 6 more ranges"
+    assert memory.ranges(list(range(0, 20, 2))) == "0, 2, 4, …, 18"
 
 
 def test_reading_back_a_store_without_a_barrier_is_found() -> None:

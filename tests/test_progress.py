@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from course_lib import catalog, state
+from course_lib.checking.check import check_file
 from course_lib.progress import hint, progress, record, table
 from course_lib.state import Entry, StateNote, load
 
@@ -51,6 +52,20 @@ def test_an_attempt_is_counted_and_a_solution_stays_solved() -> None:
     assert solved.first_solved is not None
     record("vector_add", False)
     assert load()["vector_add"] == Entry(solved=True, first_solved=solved.first_solved, attempts=3)
+
+
+WRONG = "import torch\n\ndef double(x):\n    return 2 * x\n"
+
+
+def test_a_failing_replay_is_no_attempt_and_a_passing_one_counts(tmp_path: Path) -> None:
+    wrong, right = tmp_path / "wrong.py", ROOT / "tests" / "variants" / "double"
+    wrong.write_text(WRONG)
+    assert not check_file("double", wrong, seed=0).passed
+    assert load() == {}
+    assert not check_file("double", wrong).passed
+    assert load()["double"].attempts == 1
+    assert check_file("double", next(right.glob("*.py")), seed=0).passed
+    assert load()["double"].solved
 
 
 def test_the_date_is_that_of_the_first_solution(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,7 +267,7 @@ LESSON: Any = SimpleNamespace(
 def test_the_table_counts_and_marks() -> None:
     shown = table([LESSON], {"a": Entry(solved=True, attempts=2), "<b>": Entry(hints=1)})
     assert repr(shown).splitlines() == [
-        "Solved: 1 of 2",
+        "Solved: 1 of 2 (✓ solved, · not yet)",
         "04_x: Loads & stores (exercises 1 of 1, quizzes 0 of 1)",
         "  ✓ a (2 attempts)",
         "  · <b> (quiz, 1 hint)",
@@ -261,7 +276,7 @@ def test_the_table_counts_and_marks() -> None:
 
 def test_the_table_in_a_notebook_says_the_same_and_is_escaped() -> None:
     html = table([LESSON], {"a": Entry(solved=True)})._repr_html_()
-    assert "Solved: 1 of 2" in html
+    assert "Solved: 1 of 2" in html and '<th style="text-align: left">✓ solved, · not yet</th>' in html
     assert "✓ a" in html
     assert "&lt;b&gt;" in html
     assert "<b>b" not in html

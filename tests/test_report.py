@@ -8,9 +8,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from course_lib.catalog.model import Hint
-from course_lib.checking.findings import KINDS, Finding, Report, Skipped, SourceLine
-from course_lib.checking.report import as_html, as_json, as_text, choose_hint, strip
+from course_lib import catalog
+from course_lib.catalog.model import Exercise, Hint
+from course_lib.checking.advice import GENERAL
+from course_lib.checking.findings import KINDS, PATTERNS, Finding, Report, Skipped, SourceLine
+from course_lib.checking.report import as_html, as_json, as_text, choose_hint, legend, strip
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "course_lib" / "data" / "report.schema.json").read_text())
 
@@ -23,7 +25,7 @@ FINDING = Finding(
     source=SourceLine("cell In[3]", 7, "tl.store(out_ptr + o, x < y)"),
     count=3,
     details=("out_ptr has 5 elements; use `a & b`.",),
-    evidence={"offsets": [5, 6, 7], "elements": 5},
+    evidence={"offsets": [5, 6, 7], "elements": 5, "tensor": "out_ptr"},
 )
 REPORTS = {
     "passed": Report("double", True, seed=3, cases=17, stages=("interpreter",), skipped=(Skipped("gpu", "there is none"),)),
@@ -77,15 +79,54 @@ def test_a_blank_is_no_fault_and_has_no_seed() -> None:
     assert text.startswith("double: not done yet") and "seed" not in text
 
 
-def test_the_first_fitting_hint_is_chosen() -> None:
-    hints = (
-        Hint("general"),
-        Hint("masks", frozenset({"store_out_of_bounds"})),
-        Hint("more", frozenset({"store_out_of_bounds"})),
-    )
-    assert choose_hint(hints, [FINDING]) == "masks"
-    assert choose_hint(hints, [Finding("race", "")]) is None
-    assert choose_hint(hints, []) is None
+HINTS = (
+    Hint("general"),
+    Hint("plain", frozenset({"unwritten"})),
+    Hint("plain, later", frozenset({"unwritten"})),
+    Hint("the tail", frozenset({"unwritten:tail"})),
+    Hint("a case", frozenset({"unwritten"}), case="mean="),
+    Hint("the tail of a case", frozenset({"unwritten:tail"}), case="mean="),
+)
+
+
+@pytest.mark.parametrize(
+    ("finding", "hint"),
+    [
+        (Finding("unwritten", ""), "plain"),
+        (Finding("unwritten", "", pattern="tail"), "the tail"),
+        (Finding("unwritten", "", case="n=3, mean=9"), "a case"),
+        (Finding("unwritten", "", case="n=3, mean=9", pattern="tail"), "the tail of a case"),
+        (Finding("unwritten", "", pattern="gaps"), GENERAL["unwritten:gaps"]),
+        (Finding("unwritten", "", pattern="gaps", advice="its own"), "its own"),
+        (Finding("race", "", pattern="read"), GENERAL["race:read"]),
+        (Finding("race", "", pattern="same"), GENERAL["race"]),
+        (Finding("not_done", ""), None),
+    ],
+)
+def test_the_hint_that_fits_most_narrowly_is_chosen(finding: Finding, hint: str | None) -> None:
+    assert choose_hint(HINTS, [finding]) == hint
+
+
+def test_where_nothing_was_found_there_is_no_hint() -> None:
+    assert choose_hint(HINTS, []) is None
+
+
+def test_there_is_a_general_hint_for_every_fault_of_an_answer() -> None:
+    no_fault = {"cannot_bundle", "not_done", "no_verdict", "wrong_form", "wrong_answer"}
+    assert {name.partition(":")[0] for name in GENERAL} == KINDS.keys() - no_fault
+
+
+def fitting() -> set[str]:
+    """All that hints say they fit."""
+    exercises = [item for item in catalog.items() if isinstance(item, Exercise)]
+    return {name for exercise in exercises for hint in exercise.hints for name in hint.diagnoses} | GENERAL.keys()
+
+
+@pytest.mark.parametrize("name", sorted(fitting()))
+def test_what_hints_fit_exists(name: str) -> None:
+    kind, colon, pattern = name.partition(":")
+    assert kind in KINDS
+    assert not colon or pattern in PATTERNS[kind]
 
 
 @pytest.mark.parametrize(
@@ -108,6 +149,34 @@ def test_a_long_strip_is_drawn_to_scale_and_loses_nothing() -> None:
     assert marks is not None and len(marks) <= 66 and marks.endswith("✗]") and marks.count("✗") == 1
 
 
+@pytest.mark.parametrize(
+    ("evidence", "meaning"),
+    [
+        ({"wrong": (0,), "elements": 4}, "✗ wrong"),
+        ({"missing": [2, 3], "elements": 4}, "✗ not written"),
+        ({"offsets": [4], "elements": 4, "tensor": "x_ptr"}, "✗ touched, and not part of x_ptr"),
+        ({"offsets": [127], "elements": 1, "tensor": "x_ptr"}, "✗ touched, and not part of x_ptr; one mark for 2 elements"),
+    ],
+)
+def test_the_strip_says_what_its_marks_stand_for(evidence: dict[str, object], meaning: str) -> None:
+    finding = Finding("mismatch", "", evidence=evidence)
+    assert legend(finding) == meaning
+    report = Report("double", False, (finding,))
+    assert strip(finding) is None or (meaning in as_text(report) and meaning in as_html(report))
+
+
+def test_what_an_answer_printed_is_shown_even_if_it_passed() -> None:
+    report = Report("double", True, printed="x [1.]")
+    assert "x [1.]" in as_text(report) and "x [1.]" in as_html(report)
+
+
+def test_what_a_case_is_called_goes_with_its_strides() -> None:
+    finding = Finding("mismatch", "wrong", case="m=2, n=3, layout=transposed", given="`x` has the strides (1, 2)")
+    assert "With m=2, n=3, layout=transposed (`x` has the strides (1, 2)): wrong." in as_text(
+        Report("copy_rows", False, (finding,))
+    )
+
+
 def test_every_kind_of_finding_can_be_reported() -> None:
     for kind in KINDS:
         report = Report("double", False, (Finding(kind, "something"),), seed=1)
@@ -117,3 +186,5 @@ def test_every_kind_of_finding_can_be_reported() -> None:
 def test_an_unknown_kind_is_an_error_at_once() -> None:
     with pytest.raises(ValueError, match="unknown kind"):
         Finding("typo", "")
+    with pytest.raises(ValueError, match="no pattern"):
+        Finding("race", "", pattern="tail")

@@ -146,6 +146,8 @@ def quizzes_agree_with_themselves(course: Course) -> Iterator[str]:
             yield f"catalogue: the quiz {quiz.name} does not accept the form of its answer, {expected!r}."
         if any(wrong.matches(expected) for wrong in quiz.wrong):
             yield f"catalogue: the quiz {quiz.name} calls its own answer, {expected!r}, wrong."
+        if quiz.any_order and expected != sorted(expected):
+            yield f"catalogue: the quiz {quiz.name} takes any order, so its answer, {expected!r}, must be in rising order."
 
 
 def answers_kept_for_tests_are_in_order(course: Course) -> Iterator[str]:

@@ -11,6 +11,7 @@ Nothing here runs a cell or knows the catalogue.
 from __future__ import annotations
 
 import ast
+import platform
 import re
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,17 @@ EXERCISES_SUFFIX = ".exercises"
 KEPT_METADATA = ("name", "reason", "tags")
 NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
+    "language_info": {
+        "codemirror_mode": {"name": "ipython", "version": 3},
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "nbconvert_exporter": "python",
+        "pygments_lexer": "ipython3",
+        "version": platform.python_version(),
+    },
 }
+"""What JupyterLab itself writes, so that opening and saving a notebook does not change it."""
 
 
 class SourceError(ValueError):

@@ -14,6 +14,7 @@ import difflib
 
 from course_lib.catalog import lesson_00, lesson_03, lesson_04, lesson_06, lesson_07, lesson_08
 from course_lib.catalog.model import Exercise, Lesson, Quiz
+from course_lib.errors import PlainError
 
 LESSONS: tuple[Lesson, ...] = (
     lesson_00.LESSON,
@@ -25,7 +26,7 @@ LESSONS: tuple[Lesson, ...] = (
 )
 
 
-class UnknownName(LookupError):
+class UnknownName(PlainError, LookupError):
     """There is no exercise or quiz of this name; the message lists the nearest names."""
 
 

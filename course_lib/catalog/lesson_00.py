@@ -18,6 +18,7 @@ FIRST_KERNEL_ELEMENTS = Quiz(
     form="a list of element numbers, for example [0, 1]",
     accepts=is_list,
     expected=lambda: [i for i in range(2 * 4, 2 * 4 + 4) if i < 10],
+    any_order=True,
     explanation=(
         "Program 2 starts at 2 · 4 = 8 and its four lanes stand for 8, 9, 10 and 11. The mask `offsets < n` switches off 10 "
         "and 11, which do not exist."
@@ -80,21 +81,21 @@ DOUBLE = Exercise(
         Hint(
             "Every program handles one block, so it takes `triton.cdiv(n, BLOCK_SIZE)` programs to cover all n elements: "
             "that rounds up.",
-            frozenset({"unwritten", "tail", "first_block_only"}),
+            frozenset({"unwritten:tail", "unwritten:one_program", "unwritten:no_program", "tail", "first_block_only"}),
         ),
         Hint(
             "Every program's offsets are `pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)`. Without `pid * BLOCK_SIZE` all "
             "programs work on the first block.",
-            frozenset({"race", "periodic", "shifted"}),
+            frozenset({"race", "race:overlap", "periodic", "shifted", "unwritten:gaps"}),
         ),
         Hint(
             "The last block is rarely full. Build `mask = offsets < n` and give it to the load and to the store.",
-            frozenset({"load_out_of_bounds", "store_out_of_bounds"}),
+            frozenset({"load_out_of_bounds:unmasked", "store_out_of_bounds:unmasked"}),
         ),
         Hint(
             "The result is a new tensor: make it with `torch.empty_like(x)`, let the kernel write to it, and return it; `x` "
             "stays as it was.",
-            frozenset({"input_changed", "wrong_type", "wrong_shape", "wrong_dtype", "torch_compute"}),
+            frozenset({"input_changed", "wrong_type", "wrong_shape", "wrong_dtype", "unwritten:input", "unwritten:elsewhere"}),
         ),
     ),
 )

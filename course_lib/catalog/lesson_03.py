@@ -130,13 +130,22 @@ PROGRAM_IDS = Exercise(
     hints=(
         Hint(
             "One program per element: the grid is `(n,)`, and no block is needed.",
-            frozenset({"no_kernel", "unwritten", "first_block_only", "tail"}),
+            frozenset(
+                {"no_kernel", "unwritten:no_program", "unwritten:one_program", "unwritten:tail", "store_out_of_bounds:program"}
+            ),
         ),
         Hint(
-            "`tl.program_id(axis=0)` is the number of the program that is running. Where should it put that number?",
-            frozenset({"race", "mismatch", "constant", "shifted", "reversed", "store_out_of_bounds"}),
+            "`tl.program_id(axis=0)` is the number of the program that is running. It is what you store, and it says where.",
+            frozenset({"race", "mismatch", "constant", "reversed", "store_out_of_bounds"}),
         ),
-        Hint("`tl.store(out_ptr + pid, pid)` writes one value: pointers and values may be scalars.", frozenset({"crash"})),
+        Hint(
+            "Programs are counted from 0: the first one writes 0, to element 0.",
+            frozenset({"shifted", "unwritten"}),
+        ),
+        Hint(
+            "Every program, number 0 as well, runs `tl.store(out_ptr + pid, pid)`: pointers and values may be single numbers.",
+            frozenset({"unwritten:nothing"}),
+        ),
         Hint(
             "Let torch allocate: `torch.empty(n, dtype=torch.int32, device=DEVICE)`.",
             frozenset({"wrong_dtype", "wrong_shape", "wrong_type"}),
@@ -158,20 +167,24 @@ VECTOR_SCALE = Exercise(
     hints=(
         Hint(
             "A Python number can be given to a kernel as it is: it arrives as a scalar, ready to be multiplied with a block.",
-            frozenset({"scaled", "mismatch", "crash", "constant"}),
+            frozenset({"scaled", "mismatch", "constant"}),
         ),
         Hint(
             "The number of programs is `triton.cdiv(n, BLOCK_SIZE)`. Rounding down loses the last, partial block.",
-            frozenset({"unwritten", "tail", "first_block_only"}),
+            frozenset({"unwritten:no_program", "unwritten:tail", "unwritten:one_program", "tail", "first_block_only"}),
         ),
         Hint(
             "A program's offsets begin at `tl.program_id(axis=0) * BLOCK_SIZE`; in a persistent kernel the block numbers are "
-            "pid, pid + P, pid + 2P, …",
-            frozenset({"race", "periodic", "shifted", "timeout"}),
+            "pid, pid + P, pid + 2P, … where P is the number of programs.",
+            frozenset({"race", "race:overlap", "periodic", "shifted", "unwritten:gaps"}),
         ),
         Hint(
             "`mask = offsets < n`, for the load and for the store.",
-            frozenset({"load_out_of_bounds", "store_out_of_bounds"}),
+            frozenset({"load_out_of_bounds:unmasked", "store_out_of_bounds:unmasked"}),
+        ),
+        Hint(
+            "The result is as long as `x`: `torch.empty_like(x)`. The mask takes care of the block that is not full.",
+            frozenset({"wrong_shape", "wrong_dtype"}),
         ),
     ),
 )

@@ -58,6 +58,7 @@ MASKED_LANES = Quiz(
     form="a list of lane numbers",
     accepts=is_list,
     expected=lambda: [lane for lane in range(8) if 2 * 8 + lane >= 21],
+    any_order=True,
     explanation=(
         "The last program is number 2 and stands for the offsets 16 to 23. Lanes 5, 6 and 7 stand for 21, 22 and 23, which "
         "are not below n."
@@ -126,8 +127,6 @@ SECTORS_TOUCHED = Quiz(
     ),
 )
 
-_PROGRAMS = frozenset({"unwritten", "tail", "first_block_only", "race", "periodic"})
-_BOUNDS = frozenset({"load_out_of_bounds", "store_out_of_bounds"})
 
 VECTOR_ADD = Exercise(
     name="vector_add",
@@ -143,16 +142,38 @@ VECTOR_ADD = Exercise(
     hints=(
         Hint(
             "Two tensors in, one out: three pointers, one set of offsets, one mask.",
-            frozenset({"no_kernel", "mismatch", "scaled", "constant", "shifted"}),
+            frozenset({"no_kernel", "mismatch", "scaled", "constant", "shifted", "periodic"}),
         ),
-        Hint("A mask belongs on every load and on the store.", _BOUNDS),
-        Hint("It takes `triton.cdiv(n, BLOCK_SIZE)` programs, and each one's offsets begin at `pid * BLOCK_SIZE`.", _PROGRAMS),
+        Hint(
+            "A mask belongs on every load and on the store, and it is `offsets < n`.",
+            frozenset({"load_out_of_bounds:unmasked", "store_out_of_bounds:unmasked", "tail"}),
+        ),
+        Hint(
+            "It takes `triton.cdiv(n, BLOCK_SIZE)` programs, and each one's offsets begin at `pid * BLOCK_SIZE`: for `x`, for "
+            "`y` and for the result.",
+            frozenset(
+                {
+                    "unwritten:no_program",
+                    "unwritten:one_program",
+                    "unwritten:tail",
+                    "unwritten:gaps",
+                    "first_block_only",
+                    "race:same",
+                    "race:overlap",
+                }
+            ),
+        ),
         Hint(
             "Write the sum to a new tensor and leave `x` and `y` as they are.",
-            frozenset({"input_changed", "torch_compute", "wrong_type"}),
+            frozenset({"input_changed", "unwritten:input", "torch_compute", "wrong_type", "wrong_dtype"}),
         ),
         Hint(
-            "`other=0.0` says what the masked lanes hold. The result may only depend on lanes whose value is said.",
+            "Load both tensors and add them, in one program: the sum needs no place in memory before it is complete.",
+            frozenset({"nan:fresh", "uninitialized", "race:read", "read_back"}),
+        ),
+        Hint(
+            "`other=0.0` says what the masked lanes hold. Are they lanes that the store leaves out as well? It should have the "
+            "same mask as the loads.",
             frozenset({"undefined_lanes"}),
         ),
     ),
@@ -176,22 +197,50 @@ COPY_ROWS = Exercise(
     hints=(
         Hint(
             "One program a row: the grid is `(n_rows,)`, and a row begins at `x_ptr + row * row_stride`.",
-            frozenset({"no_kernel", "first_block_only", "unwritten"}),
+            frozenset(
+                {
+                    "no_kernel",
+                    "unwritten:no_program",
+                    "unwritten:one_program",
+                    "unwritten:tail",
+                    "load_out_of_bounds:program",
+                    "store_out_of_bounds:program",
+                }
+            ),
         ),
         Hint(
             "Don't assume that a row's elements are neighbours: column j lies `j * column_stride` elements further. Pass both "
             "strides, `x.stride(0)` and `x.stride(1)`.",
-            frozenset({"transposed", "mismatch", "shifted", "periodic", "load_out_of_bounds", "constant"}),
+            frozenset({"load_out_of_bounds:strides", "mismatch", "shifted", "periodic", "constant"}),
         ),
         Hint(
-            "The result has strides of its own. `torch.empty_like(x)` keeps x's odd strides; "
-            "`torch.empty(x.shape, dtype=x.dtype, device=x.device)` is contiguous.",
-            frozenset({"wrong_layout", "wrong_shape", "torch_compute"}),
+            "A lane that is on stands for a row below n_rows and a column below n_cols, and its element of `x` lies at "
+            "`row * x.stride(0) + column * x.stride(1)`. Is a bound missing in the mask, or are the strides exchanged?",
+            frozenset({"load_out_of_bounds:masked", "store_out_of_bounds:masked"}),
+        ),
+        Hint(
+            "The result has strides of its own, and it is contiguous: its element (i, j) lies at `i * n_cols + j`, whatever "
+            "the strides of `x` are.",
+            frozenset({"transposed", "store_out_of_bounds", "unwritten:gaps"}),
+        ),
+        Hint(
+            "`torch.empty_like(x)` keeps x's odd strides; `torch.empty(x.shape, dtype=x.dtype, device=x.device)` is "
+            "contiguous.",
+            frozenset({"wrong_layout", "wrong_shape", "store_out_of_bounds:strides"}),
         ),
         Hint(
             "A block that covers a row has `triton.next_power_of_2(n_cols)` lanes. The spare ones need a mask, "
             "`columns < n_cols`, on the load and on the store: without it a row spills into the next.",
-            frozenset({"store_out_of_bounds", "race", "tail"}),
+            frozenset({"load_out_of_bounds:unmasked", "store_out_of_bounds:unmasked", "race", "race:overlap"}),
+        ),
+        Hint(
+            "A row can be longer than any block size that you write down. Let the block cover it, with "
+            "`triton.next_power_of_2(n_cols)` lanes, or loop over it, and let load and store move on together.",
+            frozenset({"unwritten:row_ends", "unwritten", "tail", "first_block_only"}),
+        ),
+        Hint(
+            "The kernel can read `x` as it lies there, if it knows the strides. No copy by torch is needed.",
+            frozenset({"torch_compute:copy"}),
         ),
     ),
 )
@@ -210,18 +259,48 @@ REVERSE = Exercise(
     hints=(
         Hint(
             "Element i of the result is element n − 1 − i of x. Turn around either the load's offsets or the store's.",
-            frozenset({"no_kernel", "constant", "torch_compute"}),
+            frozenset(
+                {
+                    "no_kernel",
+                    "constant",
+                    "torch_compute",
+                    "mismatch",
+                    "load_out_of_bounds:masked",
+                    "store_out_of_bounds:masked",
+                }
+            ),
         ),
         Hint(
             "If each block comes out reversed but the blocks are in the old order, you turned round within the block: count "
             "back from n − 1, not from BLOCK_SIZE − 1.",
-            frozenset({"periodic", "shifted", "mismatch", "tail", "first_block_only"}),
+            frozenset({"periodic", "shifted", "tail", "first_block_only"}),
         ),
         Hint("Turned round twice is not turned round: reverse one side only.", frozenset({"reversed"})),
-        Hint("Lanes past the end have n − 1 − i below 0: the mask `offsets < n` must guard the load and the store.", _BOUNDS),
+        Hint(
+            "Lanes past the end have n − 1 − i below 0: the mask `offsets < n` must guard the load and the store.",
+            frozenset(f"{access}_out_of_bounds:{how}" for access in ("load", "store") for how in ("before", "unmasked")),
+        ),
         Hint(
             "It takes `triton.cdiv(n, BLOCK_SIZE)` programs, and each one's offsets begin at `pid * BLOCK_SIZE`.",
-            frozenset({"unwritten", "race"}),
+            frozenset(
+                {
+                    "unwritten:no_program",
+                    "unwritten:one_program",
+                    "unwritten:tail",
+                    "unwritten:gaps",
+                    "race:same",
+                    "race:overlap",
+                }
+            ),
+        ),
+        Hint(
+            "Read from `x` and write to a new tensor. In place, a program would overwrite what another one has not read yet.",
+            frozenset({"input_changed", "unwritten:input", "race:read", "read_back"}),
+        ),
+        Hint(
+            "Turn offsets round, and the mask stays with the lanes that have an element. A tile that is flipped brings its "
+            "masked lanes to the front.",
+            frozenset({"undefined_lanes"}),
         ),
     ),
 )
@@ -241,16 +320,42 @@ DIAGONAL = Exercise(
         Hint("Element k of the result is x[k, k]. Where does it lie in memory?", frozenset({"no_kernel", "torch_compute"})),
         Hint(
             "x[k, k] lies at k · row_stride + k · column_stride from the start.",
-            frozenset({"mismatch", "transposed", "shifted", "constant"}),
+            frozenset(
+                {
+                    "mismatch",
+                    "transposed",
+                    "shifted",
+                    "constant",
+                    "reversed",
+                    "periodic",
+                    "load_out_of_bounds:strides",
+                }
+            ),
         ),
         Hint(
             "The diagonal has min(M, N) elements: that is the length of the result, and the bound of the mask. x[k, k] lies at "
             "k · row_stride + k · column_stride from the start.",
-            frozenset({"wrong_shape", "tail", "load_out_of_bounds", "store_out_of_bounds"}),
+            frozenset(
+                {
+                    "wrong_shape",
+                    "tail",
+                    "load_out_of_bounds:masked",
+                    "load_out_of_bounds:unmasked",
+                    "store_out_of_bounds",
+                    "store_out_of_bounds:masked",
+                    "store_out_of_bounds:unmasked",
+                }
+            ),
         ),
         Hint(
-            "It can be longer than one block: `pid * BLOCK_SIZE` belongs into the offsets.",
-            frozenset({"first_block_only", "race", "unwritten"}),
+            "It can be longer than one block: `triton.cdiv(n, BLOCK_SIZE)` programs, and `pid * BLOCK_SIZE` in the offsets.",
+            frozenset(
+                {"first_block_only", "race", "race:overlap", "unwritten:one_program", "unwritten:tail", "unwritten:no_program"}
+            ),
+        ),
+        Hint(
+            "The result is a new tensor, made with `torch.empty(n, dtype=x.dtype, device=x.device)`; the kernel writes to it.",
+            frozenset({"wrong_dtype", "wrong_type", "input_changed", "unwritten:input", "unwritten:elsewhere"}),
         ),
     ),
 )

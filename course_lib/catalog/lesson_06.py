@@ -20,8 +20,7 @@ def _rows_that_vary(generator: torch.Generator, m: int, n: int, layout: str = "r
     return (arranged(mean + spread * floats(generator, m, n), layout),)
 
 
-_PROGRAMS = frozenset({"unwritten", "periodic", "shifted"})
-_BOUNDS = frozenset({"load_out_of_bounds", "store_out_of_bounds"})
+_MASKS = frozenset(f"{access}_out_of_bounds:{mask}" for access in ("load", "store") for mask in ("unmasked", "masked"))
 
 ROW_SUM = Exercise(
     name="row_sum",
@@ -41,9 +40,20 @@ ROW_SUM = Exercise(
     hints=(
         Hint(
             "One program a row: the grid is `(n_rows,)`, and `tl.sum(values, axis=0)` makes one number of a block.",
-            frozenset({"no_kernel", "torch_compute", "wrong_shape", "wrong_type"}) | _PROGRAMS,
+            frozenset(
+                {"no_kernel", "torch_compute", "wrong_shape", "wrong_type", "periodic", "shifted"}
+                | {"unwritten:no_program", "unwritten:one_program", "unwritten:tail"}
+            ),
         ),
-        Hint("The mask belongs on the load: `columns < n_cols`. Choosing afterwards, with `tl.where`, is too late.", _BOUNDS),
+        Hint(
+            "The mask belongs on the load: `columns < n_cols`. Choosing afterwards, with `tl.where`, is too late. A program of "
+            "several rows masks its rows too, on the load and on the store.",
+            _MASKS,
+        ),
+        Hint(
+            "Element (i, j) lies at `i * row_stride + j * column_stride`: pass both strides of `x` to the kernel.",
+            frozenset({"load_out_of_bounds:strides", "transposed", "reversed"}),
+        ),
         Hint(
             "The spare lanes are added up with the others. What must they hold so that the sum stays as it is? Say so with "
             "`other=`.",
@@ -51,18 +61,18 @@ ROW_SUM = Exercise(
         ),
         Hint(
             "Either the block covers the row, `BLOCK_SIZE = triton.next_power_of_2(n_cols)`, or a loop goes over it: "
-            "`for start in tl.range(0, n_cols, BLOCK_SIZE)`. Element (i, j) lies at `i * row_stride + j * column_stride`, and "
-            "the accumulator starts at 0.0 for each row.",
-            frozenset({"mismatch", "constant", "scaled", "first_block_only", "tail", "transposed", "reversed", "timeout"}),
+            "`for start in tl.range(0, n_cols, BLOCK_SIZE)`. The accumulator starts at 0.0 for each row, and the row runs "
+            "along the second axis of `x`.",
+            frozenset({"mismatch", "constant", "first_block_only", "tail", "timeout"}),
         ),
         Hint(
             "Programs that share a row must add with `tl.atomic_add`, to a result that begins as zeros: load, add and store "
             "are three steps, and another program may come between them.",
-            frozenset({"race", "read_back", "nan", "input_changed"}),
+            frozenset({"race", "race:read", "nan:fresh", "uninitialized"}),
         ),
         Hint(
-            "An accumulator keeps its type through a loop: start it as `0.0` or `tl.zeros([BLOCK_SIZE], tl.float32)`.",
-            frozenset({"does_not_compile", "wrong_dtype"}),
+            "Keep the sum so far in a variable, and store it once, when it is complete.",
+            frozenset({"read_back", "input_changed"}),
         ),
     ),
 )
@@ -93,27 +103,36 @@ ROW_VARIANCE = Exercise(
     hints=(
         Hint(
             "Two reductions in one program: first the mean of the row, then the sum of the squared distances from it.",
-            frozenset({"no_kernel", "torch_compute", "wrong_shape", "wrong_type", "constant"}) | _PROGRAMS,
+            frozenset({"no_kernel", "torch_compute", "wrong_shape", "wrong_type", "constant"}),
         ),
-        Hint("The mask `columns < n_cols` belongs on every load, and one on a store of several rows.", _BOUNDS),
         Hint(
-            "A spare lane that holds 0 adds nothing to the sum, but `0 - mean` squared is not 0. Set the distances of the "
-            "spare lanes to 0 with `tl.where` before squaring, and divide by `n_cols`, not by the block.",
-            frozenset({"mismatch", "scaled", "undefined_lanes", "nan"}),
+            "The mask `columns < n_cols` belongs on every load, and one on a store of several rows.",
+            _MASKS,
+        ),
+        Hint(
+            "Element (i, j) lies at `i * row_stride + j * column_stride`: pass both strides of `x` to the kernel.",
+            frozenset({"load_out_of_bounds:strides", "transposed", "reversed", "shifted"}),
+        ),
+        Hint(
+            "The variance is the mean of the squared distances from the mean. A spare lane that holds 0 adds nothing to the "
+            "first sum, but `0 - mean` squared is not 0: set the distances of the spare lanes to 0 with `tl.where` before "
+            "squaring.",
+            frozenset({"mismatch", "nan"}),
+        ),
+        Hint(
+            "Divide by `n_cols`: not by one less, and not by the length of the block.",
+            frozenset({"scaled"}),
         ),
         Hint(
             "The mean of squares minus the square of the mean is right on paper. In fp32 both are a million where the mean is "
             "1000, and their difference has lost its digits: subtract the mean first, then square.",
-            frozenset({"mismatch"}),
+            frozenset({"mismatch", "scaled", "nan"}),
+            case="mean=",
         ),
         Hint(
-            "Where a row is longer than a block, finish the mean in one loop before a second loop uses it. Keep sums in "
-            "variables; leave `x` as it is.",
-            frozenset({"race", "read_back", "first_block_only", "tail", "input_changed", "timeout"}),
-        ),
-        Hint(
-            "An accumulator keeps its type through a loop: start it as `0.0` or `tl.zeros([BLOCK_SIZE], tl.float32)`.",
-            frozenset({"does_not_compile", "wrong_dtype"}),
+            "Where a row is longer than a block, finish the mean in one loop before a second loop uses it: the mean of the "
+            "whole row, not of a block. Keep sums in variables; leave `x` as it is.",
+            frozenset({"mismatch:near", "read_back", "first_block_only", "tail", "input_changed", "timeout"}),
         ),
     ),
 )

@@ -82,12 +82,27 @@ MATMUL = Exercise(
         Hint(
             "One program a tile of the result: the grid is `(cdiv(M, BLOCK_M), cdiv(N, BLOCK_N))`, and a loop over K adds up "
             "the products of a tile of `a` and a tile of `b`.",
-            frozenset({"no_kernel", "torch_compute", "wrong_shape", "wrong_type", "constant", "unwritten", "tail"}),
+            frozenset(
+                {
+                    "no_kernel",
+                    "torch_compute",
+                    "wrong_type",
+                    "constant",
+                    "tail",
+                    "unwritten",
+                    "unwritten:no_program",
+                    "unwritten:one_program",
+                    "unwritten:tail",
+                    "unwritten:row_ends",
+                    "unwritten:gaps",
+                }
+            ),
         ),
         Hint(
             "Each load has two masks, joined by `&`: rows below M and columns below K for `a`, rows below K and columns below "
             "N for `b`. The store has rows below M and columns below N. K moves on with the loop, and its mask with it.",
-            frozenset({"load_out_of_bounds", "store_out_of_bounds"}),
+            frozenset({"race", "race:overlap"})
+            | {f"{access}_out_of_bounds:{mask}" for access in ("load", "store") for mask in ("unmasked", "masked")},
         ),
         Hint(
             "Lanes past the end of K are multiplied and added like any other: give them `other=0.0`, in both factors.",
@@ -96,11 +111,17 @@ MATMUL = Exercise(
         Hint(
             "`acc = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)` before the loop, `acc += tl.dot(a, b)` in it. The loop takes "
             "`triton.cdiv(K, BLOCK_K)` steps, the last of them partial.",
-            frozenset({"mismatch", "scaled", "timeout", "first_block_only", "periodic", "wrong_dtype"}),
+            frozenset({"mismatch", "scaled", "timeout", "first_block_only", "periodic", "wrong_dtype", "read_back"}),
         ),
         Hint(
-            "Element (i, j) of a matrix lies at `i * stride(0) + j * stride(1)`. Pass both strides of all three matrices.",
-            frozenset({"transposed", "shifted", "reversed", "mismatch"}),
+            "Factors and sums stay in fp32: fp16 keeps 11 binary digits, and nothing above 65504.",
+            frozenset({"mismatch:near", "nan", "mismatch"}),
+            case="scale=",
+        ),
+        Hint(
+            "Element (i, j) of a matrix lies at `i * stride(0) + j * stride(1)`. Pass both strides of all three matrices, and "
+            "mind which index counts rows.",
+            frozenset({"transposed", "shifted", "reversed", "load_out_of_bounds:strides", "wrong_shape"}),
         ),
         Hint(
             "`tl.dot` wants tiles of at least 16 in each dimension, K too, and the tiles must fit into shared memory. Small "
@@ -110,7 +131,7 @@ MATMUL = Exercise(
         Hint(
             "Each tile of the result belongs to one program. Programs that share it, each with a part of K, must add with "
             "`tl.atomic_add`, to zeros.",
-            frozenset({"race", "read_back"}),
+            frozenset({"race:read", "race:same", "nan:fresh", "uninitialized"}),
         ),
     ),
 )

@@ -69,43 +69,89 @@ ROW_SOFTMAX = Exercise(
     hints=(
         Hint(
             "One program a row: load it, subtract its maximum, take `tl.exp`, divide by the sum, store. Torch only allocates.",
-            frozenset({"no_kernel", "torch_compute", "wrong_shape", "wrong_type", "wrong_dtype", "unwritten"}),
+            frozenset(
+                {
+                    "no_kernel",
+                    "torch_compute",
+                    "wrong_shape",
+                    "wrong_type",
+                    "wrong_dtype",
+                    "constant",
+                    "mismatch",
+                    "unwritten:no_program",
+                    "unwritten:one_program",
+                    "unwritten:tail",
+                }
+            ),
         ),
         Hint(
-            "The mask `columns < n_cols` belongs on the load and on the store: without it a row spills into the next. With no "
-            "rows there is no program.",
-            frozenset({"load_out_of_bounds", "store_out_of_bounds", "race"}),
+            "The mask `columns < n_cols` belongs on the load and on the store: without it a row spills into the next.",
+            frozenset({"race", "race:overlap"})
+            | {f"{access}_out_of_bounds:{mask}" for access in ("load", "store") for mask in ("unmasked", "masked")},
         ),
         Hint(
             "Subtract the maximum of the same row before `tl.exp`: exp(89) is already infinite in fp32, and where every exp is "
             "0 you divide by 0. So the spare lanes must not raise the maximum: 0 is larger than all of a negative row. "
             '`other=-float("inf")` suits the maximum, and exp(−inf) adds nothing to the sum.',
-            frozenset({"nan", "undefined_lanes"}),
+            frozenset({"nan", "mismatch"}),
+            case="far from 0",
+        ),
+        Hint(
+            'Spare lanes take part in the maximum and in the sum: `other=-float("inf")` suits the maximum, and exp(−inf) adds '
+            "nothing to the sum.",
+            frozenset({"undefined_lanes", "nan"}),
         ),
         Hint(
             "Divide by the sum over the whole row, spare lanes left out. In a loop over blocks, the sum so far must be scaled "
-            "by exp(old maximum − new maximum) whenever the maximum grows. −inf, inf and NaN need no care in a row that fits "
-            "into a block: torch's answer is what the formula gives.",
-            frozenset({"scaled", "mismatch", "constant", "first_block_only", "tail"}),
+            "by exp(old maximum − new maximum) whenever the maximum grows.",
+            frozenset({"scaled", "first_block_only", "tail"}),
+        ),
+        Hint(
+            "−inf, inf and NaN need no care in a row that fits into a block: torch's answer is what the formula gives.",
+            frozenset({"mismatch", "nan", "constant"}),
+            case="values=infinite",
+        ),
+        Hint(
+            "−inf, inf and NaN need no care in a row that fits into a block: torch's answer, NaN for the whole row, is what "
+            "the formula gives. Does something take NaN for a number, such as a comparison or a maximum that skips it?",
+            frozenset({"mismatch", "nan", "constant"}),
+            case="values=nan",
         ),
         Hint(
             "In a loop over blocks, the maximum so far is −inf until something else comes, and −inf − (−inf) is NaN. The sum "
             "so far is 0 then, whatever it is scaled by.",
-            frozenset({"nan"}),
+            frozenset({"nan", "mismatch"}),
+            case="values=late",
         ),
         Hint(
             "Element (i, j) lies at `i * row_stride + j * column_stride`, and the result has strides of its own. Write to a "
             "fresh tensor: `torch.empty(x.shape, dtype=x.dtype, device=x.device)`.",
-            frozenset({"transposed", "shifted", "reversed", "periodic", "mismatch", "input_changed", "read_back"}),
+            frozenset(
+                {
+                    "load_out_of_bounds:strides",
+                    "store_out_of_bounds:strides",
+                    "transposed",
+                    "shifted",
+                    "reversed",
+                    "periodic",
+                    "input_changed",
+                }
+            ),
         ),
         Hint(
-            "The maximum and the sum belong to a row, not to an element: let one program compute them once for all of it.",
-            frozenset({"too_much_traffic", "timeout"}),
+            "A row can be longer than a block size that you write down: let the block cover it, with "
+            "`triton.next_power_of_2(n_cols)` lanes, or loop over it.",
+            frozenset({"unwritten:row_ends"}),
         ),
         Hint(
-            "`LOG2_E = tl.constexpr(1.4427)` can be used in a kernel, a plain Python number beside it cannot; and a variable "
-            'that changes in a loop keeps its type, so a maximum begins as `-float("inf")` and a sum as `0.0`.',
-            frozenset({"does_not_compile"}),
+            "The maximum and the sum belong to a row, not to an element: let one program compute them once for all of it, and "
+            "keep the numerators in a variable.",
+            frozenset({"too_much_traffic", "timeout", "read_back"}),
+        ),
+        Hint(
+            "With no rows there is no program: the grid is `(n_rows,)`.",
+            frozenset({"load_out_of_bounds:masked", "load_out_of_bounds:unmasked", "store_out_of_bounds:masked"}),
+            case="m=0",
         ),
     ),
 )

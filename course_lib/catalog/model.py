@@ -7,6 +7,7 @@ the lessons in order. Only torch is imported, never Triton, so the catalogue can
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,12 +24,14 @@ Params = Mapping[str, Any]
 class Hint:
     """One step of help, from a nudge to nearly the answer.
 
-    `diagnoses` names the findings that this hint fits (see `course_lib.checking.findings`). A report shows the first
-    hint that fits its finding; `hint(name)` walks through all of them in order.
+    `diagnoses` names the findings that this hint fits: a kind, or a kind and its pattern as in "unwritten:tail" (see
+    `course_lib.checking.findings`). `case` narrows it to cases whose label holds this text, such as "mean=". A report shows
+    the hint that fits its finding most narrowly, of several the first; `hint(name)` walks through all of them in order.
     """
 
     text: str
     diagnoses: frozenset[str] = frozenset()
+    case: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,11 @@ class Exercise:
 
     kind: Literal["exercise"] = "exercise"
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the function's arguments, as in its signature."""
+        return tuple(re.findall(r"\w+", self.signature.partition("(")[2]))
+
 
 @dataclass(frozen=True)
 class Wrong:
@@ -100,6 +108,8 @@ class Quiz:
     explanation: str
     hints: tuple[Hint, ...]
     wrong: tuple[Wrong, ...] = ()
+    any_order: bool = False
+    """Whether the answer is a list in which the order means nothing. `expected` and `wrong` give it in rising order."""
 
     kind: Literal["quiz"] = "quiz"
 

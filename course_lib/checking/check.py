@@ -29,7 +29,8 @@ def check(name: str, answer: Any, *, seed: int | None = None) -> Report:
     """Judge `answer`, a function, as the exercise `name`, and remember the result in the learner's progress.
 
     Runs in a process of its own: whatever the answer does, this one lives on. `seed` replays the inputs of an earlier
-    report. Raises `catalog.UnknownName` for an exercise that does not exist; a faulty answer never raises.
+    report; a replay that fails is no attempt of its own, and in this way lessons show wrong answers. Raises
+    `catalog.UnknownName` for an exercise that does not exist; a faulty answer never raises.
     """
     report = _judge(name, lambda: bundle_function(answer, name), seed)
     return replace(report, answer=getattr(answer, "__name__", ""))
@@ -46,6 +47,7 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
     began = time.perf_counter()
     sandbox.warm()
     exercise = catalog.exercise(name)
+    replayed = seed is not None
     seed = random.SystemRandom().randrange(10**6) if seed is None else int(seed)
     try:
         work = Work(exercise, make_bundle(), seed)
@@ -73,7 +75,7 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
         seconds=time.perf_counter() - began,
         judged=not any(finding.kind == "no_verdict" for finding in findings),
     )
-    if report.done and report.judged:
+    if report.passed or (report.done and report.judged and not replayed):
         record(name, report.passed)
     return report
 

@@ -1,7 +1,7 @@
 """What a check can find: plain values that travel from the stages to the report.
 
-Nothing here runs code, compares or formats. Each kind of finding has a name in `KINDS`; mutants in `tests/mutants`
-declare the kind they must be refused with, and hints declare the kinds they fit.
+Nothing here runs code, compares or formats. Each kind of finding has a name in `KINDS`, and some have finer patterns, in
+`PATTERNS`; mutants in `tests/mutants` declare the kind they must be refused with, and hints declare what they fit.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ KINDS: dict[str, str] = {
     "wrong_dtype": "the result has the wrong dtype",
     "wrong_layout": "the result is not laid out as asked",
     "no_kernel": "no Triton kernel was launched",
-    "torch_compute": "torch did the work that the kernel was meant to do",
+    "torch_compute": "torch was asked to do what is the kernel's work",
     "computed_outside": "numbers were put into a tensor outside any kernel",
     "not_as_asked": "the work is shared out in another way than was asked for",
     # memory
     "load_out_of_bounds": "a load reaches outside its tensor",
     "store_out_of_bounds": "a store reaches outside its tensor",
-    "undefined_lanes": "the result depends on masked lanes that have no `other`",
+    "undefined_lanes": "the result depends on masked lanes, and the load has no `other`",
     "race": "two programs touch the same element and one of them writes",
     "write_twice": "a program writes different values to one element",
     "program_order": "the result depends on the order in which programs run",
@@ -59,6 +59,38 @@ KINDS: dict[str, str] = {
     "wrong_answer": "the answer is not right yet",
 }
 
+_STRAYS = {
+    "size": "the access is larger than an element, or begins within one",
+    "strides": "the tensor is not contiguous",
+    "before": "all stray offsets are negative",
+    "program": "a program other than the first has no element inside at all",
+    "masked": "there was a mask, and it left these lanes on",
+    "unmasked": "no lane was masked off",
+}
+PATTERNS: dict[str, dict[str, str]] = {
+    "torch_compute": {"value": "only to get a number out of a tensor", "copy": "only to copy"},
+    "load_out_of_bounds": _STRAYS,
+    "store_out_of_bounds": _STRAYS,
+    "race": {
+        "same": "both programs write exactly the same elements",
+        "overlap": "their elements overlap",
+        "read": "one of the two reads what the other one writes",
+    },
+    "unwritten": {
+        "no_program": "nothing was stored, and a grid had a 0 in it",
+        "nothing": "nothing was stored",
+        "input": "an input was returned",
+        "elsewhere": "another tensor was written",
+        "one_program": "the last elements are missing, and there was one program",
+        "tail": "the last elements are missing",
+        "row_ends": "the last columns are missing in every row",
+        "gaps": "some in between are missing",
+    },
+    "input_changed": {"instead": "the kernel wrote to an input instead of the result"},
+    "nan": {"fresh": "a kernel read fresh memory that nobody had written"},
+    "mismatch": {"near": "no element is off by more than a hundredth"},
+}
+"""What the evidence says beyond the kind, so that a hint can fit better. A hint fits a pattern as "kind:pattern"."""
 
 MOST_EVIDENCE = 100_000
 """Most positions that a finding keeps for its picture."""
@@ -78,23 +110,30 @@ class Finding:
     """One thing that is wrong, or that kept the judge from judging.
 
     `message` says what was seen in a sentence; `details` holds further lines (at most five are shown). `count` is the
-    number of elements concerned. `program` is the program id (x, y, z). `case` is the case's label, such as "n=129".
+    number of elements concerned. `program` is the program id (x, y, z). `case` is the case's label, such as "n=129"; `given`
+    says what the label does not, such as the strides of an argument. `pattern` is one of `PATTERNS[kind]`, or empty.
+    `advice` is a hint that the finding brings along; it goes before those of the exercise.
     """
 
     kind: str
     message: str
+    pattern: str = ""
     case: str | None = None
+    given: str = ""
     kernel: str | None = None
     program: tuple[int, int, int] | None = None
     source: SourceLine | None = None
     count: int | None = None
     details: tuple[str, ...] = ()
+    advice: str | None = None
     evidence: dict[str, Any] = field(default_factory=dict, compare=False)
     """Small plain data that a figure of this finding needs, such as the wrong positions."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"unknown kind of finding {self.kind!r}; add it to course_lib.checking.findings.KINDS")
+        if self.pattern and self.pattern not in PATTERNS.get(self.kind, ()):
+            raise ValueError(f"{self.kind!r} has no pattern {self.pattern!r}; add it to course_lib.checking.findings.PATTERNS")
 
 
 @dataclass(frozen=True)

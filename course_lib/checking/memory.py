@@ -6,8 +6,8 @@ and returns a `Finding` or None.
 
 from __future__ import annotations
 
-import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,25 +30,36 @@ def stray_access(trace: Trace) -> Finding | None:
         return None
     same_line = [e for e in trace.events if len(e.outside) and e.source == first.source and e.view == first.view]
     mine = [e for e in same_line if e.program == first.program and e.launch == first.launch]
-    offsets = np.concatenate([event.outside for event in mine])
+    lanes = sum(len(event.outside) for event in mine)
+    offsets = np.unique(np.concatenate([event.outside for event in mine]))
     programs = len({(event.launch, event.program) for event in same_line})
     view = trace.view(first)
-    details = [
-        f"{view.name} has {_size(view)}; the stray offsets are {ranges(offsets)}, counted in elements from its start.",
-    ]
+    pattern = _stray_pattern(view, mine, offsets)
+    what = f"{_elements(len(offsets))} {_where(view, offsets)}" if pattern != "size" else "memory that is no whole element of"
+    details = [f"`{view.name}` has {_size(view)}; the program used {ranges(offsets)}."]
+    if pattern == "size":
+        details = [
+            f"`{view.name}` holds {view.dtype}, {_count(view.itemsize, 'byte')} each. This pointer was cast to another type."
+        ]
+    elif pattern in ("masked", "unmasked"):
+        details.append(
+            "The mask left these lanes on." if pattern == "masked" else f"No lane of this {first.kind} was masked off."
+        )
+    if lanes > len(offsets):
+        details.append(f"{lanes} lanes do so; several of them mean the same element.")
     if programs > 1:
-        total = sum(len(event.outside) for event in same_line)
-        details.append(f"{programs} programs do this on the same line, {total} elements in all.")
-    what = {"load": "load_out_of_bounds"}.get(first.kind, "store_out_of_bounds")
+        details.append(f"{programs} programs do this on the same line.")
+    evidence = {"offsets": offsets[:MOST_EVIDENCE].tolist(), "elements": _extent(view), "tensor": view.name}
     return Finding(
-        what,
-        f"program {first.program} {VERBS[first.kind]} {_elements(len(offsets))} {_where(view, offsets)} {view.name}",
+        {"load": "load_out_of_bounds"}.get(first.kind, "store_out_of_bounds"),
+        f"program {first.program} {VERBS[first.kind]} {what} `{view.name}`",
+        pattern=pattern,
         kernel=trace.launches[first.launch].kernel,
         program=first.program,
         source=first.source,
         count=len(offsets),
         details=tuple(details),
-        evidence={"offsets": sorted(set(offsets.tolist()))[:MOST_EVIDENCE], "elements": view.numel, "tensor": view.name},
+        evidence=evidence if pattern != "size" else {},
     )
 
 
@@ -60,6 +71,33 @@ def _where(view: View, offsets: IntArray) -> str:
     if (offsets >= extent).all():
         return "past the end of"
     return "between the elements of" if ((offsets >= 0) & (offsets < extent)).all() else "outside"
+
+
+def _stray_pattern(view: View, mine: list[Event], offsets: IntArray) -> str:
+    """What the strays of one program on one line have in common; see `findings.PATTERNS`."""
+    if np.isin(offsets + view.offset, view.elements).any():
+        return "size"  # the address is inside, and yet the access does not fit
+    if not is_contiguous(view.shape, view.stride):
+        return "strides"
+    if (offsets < 0).all():
+        return "before"
+    if any(mine[0].program) and not any(len(event.elements) for event in mine):
+        return "program"
+    return "masked" if any(event.masked for event in mine) else "unmasked"
+
+
+def is_contiguous(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    """Whether elements of this shape lie side by side, row after row.
+
+    >>> is_contiguous((2, 3), (3, 1)), is_contiguous((2, 3), (1, 2)), is_contiguous((1, 3), (9, 1))
+    (True, False, True)
+    """
+    expected = 1
+    for size, step in zip(reversed(shape), reversed(stride), strict=True):
+        if size != 1 and step != expected:
+            return False
+        expected *= size
+    return True
 
 
 def _extent(view: View) -> int:
@@ -107,17 +145,19 @@ def _race_in(trace: Trace, events: list[Event]) -> Finding | None:
     element = int(elements[begin]) * unit // view.itemsize - view.offset
     count = len(np.unique(elements[starts[conflicts]] * unit // view.itemsize))
     relation = "writes it too" if other.kind == "store" else f"{VERBS[other.kind]} it"
+    pattern = "read" if other.kind != "store" else "same" if np.array_equal(one.elements, other.elements) else "overlap"
     return Finding(
         "race",
-        f"program {one.program} {VERBS[one.kind]} element {element} of {view.name}, and program {other.program} {relation}",
+        f"program {one.program} {VERBS[one.kind]} element {element} of `{view.name}`, and program {other.program} {relation}",
+        pattern=pattern,
         kernel=trace.launches[one.launch].kernel,
         program=one.program,
         source=one.source,
         count=count,
         details=(
-            f"{_elements(count)} of {view.name} {'is' if count == 1 else 'are'} shared in this way. "
+            f"{_elements(count)} of `{view.name}` {'is' if count == 1 else 'are'} shared in this way. "
             "A GPU promises no order between programs, so the result is a matter of luck.",
-            *((f"The other access: line {other.source.line}, {other.source.text}",) if other.source != one.source else ()),
+            *((f"The other access: line {other.source.line}, `{other.source.text}`",) if other.source != one.source else ()),
         ),
     )
 
@@ -154,20 +194,25 @@ def _read_back_finding(trace: Trace, store: Event, load: Event, again: IntArray)
     name = trace.view(load).name
     return Finding(
         "read_back",
-        f"program {load.program} loads {_elements(len(again))} of {name} that it stored before, with no barrier in between",
+        f"program {load.program} loads {_elements(len(again))} of `{name}` that it has stored before",
         kernel=trace.launches[load.launch].kernel,
         program=load.program,
         source=load.source,
         count=len(again),
         details=(
-            f"The store: line {store.source.line}, {store.source.text}",
-            "Keep the value in a variable instead of reading it back; another thread may load before the store has arrived.",
+            f"The store: line {store.source.line}, `{store.source.text}`",
+            "On a GPU a program is many threads. One may load before another one's store has arrived, unless a "
+            "`tl.debug_barrier()` between the two lines lets them wait for each other.",
         ),
     )
 
 
-def unwritten(trace: Trace, result: View) -> Finding | None:
-    """Was each element of the result written by some kernel?"""
+def unwritten(trace: Trace, result: View, inputs: Sequence[str] = ()) -> Finding | None:
+    """Was each element of the result written by some kernel?
+
+    `inputs` names the arguments by position if they must stay as they are; then one that was written or returned in the
+    result's place is what is found.
+    """
     writes = [e for e in trace.events if e.kind != "load" and trace.view(e).storage == result.storage]
     unit = min([result.itemsize, *(trace.view(e).itemsize for e in writes)])
     written = np.concatenate([_storage_elements(trace, e, unit) for e in writes]) if writes else np.zeros(0, dtype=np.int64)
@@ -175,27 +220,94 @@ def unwritten(trace: Trace, result: View) -> Finding | None:
     missing = np.flatnonzero(~np.isin(parts, written).all(axis=1))
     if not len(missing):
         return None
-    details = [f"Of {_elements(result.numel)}, these were not written: {ranges(missing)} (counted in row-major order)."]
-    if not writes:
-        elsewhere = any(e.kind != "load" for e in trace.events)
-        details.append(
-            "The kernel wrote to another tensor than the one that was returned."
-            if elsewhere
-            else "No program stored anything: a kernel returns nothing, and writes its result with `tl.store`."
-        )
-    for launch in trace.launches:
-        if 0 in launch.grid:
-            details.append(f"`{launch.kernel}` was launched with the grid {launch.grid}: no program ran.")
+    if inputs and (result.argument is not None or not len(written)) and (mixed_up := _input_for_result(trace, result, inputs)):
+        return mixed_up
+    pattern, explanation = _missing_pattern(trace, result, missing, writes)
+    details = list(explanation)
+    if len(missing) < result.numel:
+        counted = ", counted row by row" if len(result.shape) > 1 else ""
+        details.insert(0, f"Not written: {ranges(missing)}{counted}.")
     blame = writes[-1] if writes else None
     return Finding(
         "unwritten",
-        f"{_elements(len(missing))} of the result {'was' if len(missing) == 1 else 'were'} never written by a kernel",
+        f"{_share(len(missing), result.numel)} never written by a kernel",
+        pattern=pattern,
         kernel=trace.launches[blame.launch].kernel if blame else None,
         source=blame.source if blame else None,
         count=len(missing),
         details=tuple(details),
         evidence={"missing": missing[:MOST_EVIDENCE].tolist(), "elements": result.numel},
     )
+
+
+def _share(count: int, total: int) -> str:
+    """The subject of a sentence: how many of the result's elements.
+
+    >>> _share(1, 1), _share(8, 8), _share(1, 9)
+    ("the result's only element was", 'all 8 elements of the result were', '1 of 9 elements of the result was')
+    """
+    if count == total:
+        return "the result's only element was" if total == 1 else f"all {total} elements of the result were"
+    return f"{count} of {total} elements of the result {'was' if count == 1 else 'were'}"
+
+
+def _missing_pattern(trace: Trace, result: View, missing: IntArray, writes: list[Event]) -> tuple[str, list[str]]:
+    """Which of the patterns of "unwritten" in `findings.PATTERNS` this is (or ""), and what there is to say about it."""
+    if not writes:
+        stored = next((event for event in trace.events if event.kind != "load"), None)
+        if stored is not None:
+            return "elsewhere", [f"The kernel wrote to `{trace.view(stored).name}`, and another tensor was returned."]
+        empty = [launch for launch in trace.launches if 0 in launch.grid]
+        idle = [f"`{launch.kernel}` was launched with the grid {launch.grid}: no program ran." for launch in empty]
+        return ("no_program", idle) if idle else ("nothing", ["No program stored anything."])
+    absent = np.zeros(result.numel, dtype=np.bool_)
+    absent[missing] = True
+    if missing[0] > 0 and absent[missing[0] :].all():
+        programs = len({(event.launch, event.program) for event in trace.events})
+        return ("one_program", ["Only one program ran."]) if programs == 1 else ("tail", [])
+    if len(result.shape) == 2:
+        columns = np.asarray(absent.reshape(result.shape).any(axis=0))
+        first = int(columns.argmax())
+        if first > 0 and columns[first:].all() and absent.reshape(result.shape)[:, first:].all():
+            return "row_ends", [f"In every row the columns from {first} on are missing."]
+    return ("gaps" if missing[0] > 0 and missing[-1] < result.numel - 1 else ""), []
+
+
+def _input_for_result(trace: Trace, result: View, inputs: Sequence[str]) -> Finding | None:
+    """An input that took the result's place: a kernel wrote to it, or the answer returned it."""
+    instead = (
+        "It is also what the answer returned."
+        if result.argument is not None
+        else "The tensor that the answer returned was not written at all."
+    )
+    for event in trace.events:
+        view = trace.view(event)
+        if event.kind != "load" and view.argument is not None and len(event.elements):
+            return Finding(
+                "input_changed",
+                f"program {event.program} writes {_elements(len(event.elements))} of the input {_called(view, inputs)}",
+                pattern="instead",
+                kernel=trace.launches[event.launch].kernel,
+                program=event.program,
+                source=event.source,
+                count=len(event.elements),
+                details=(instead,),
+            )
+    if result.argument is None:
+        return None
+    return Finding(
+        "unwritten",
+        f"the answer returned the input `{inputs[result.argument]}` itself, or a view of it",
+        pattern="input",
+        count=result.numel,
+    )
+
+
+def _called(view: View, inputs: Sequence[str]) -> str:
+    """An argument by the name that its exercise gives it, and by the kernel's."""
+    assert view.argument is not None
+    own, inside = inputs[view.argument], view.name
+    return f"`{own}`" if inside in (own, f"{own}_ptr") else f"`{own}` (in the kernel: `{inside}`)"
 
 
 def write_twice(trace: Trace, twice: dict[str, Any]) -> Finding:
@@ -267,7 +379,7 @@ def undefined_lanes(trace: Trace, results: list[torch.Tensor]) -> Finding | None
         return None
     return Finding(
         "undefined_lanes",
-        f"the result depends on {blame.masked} masked lanes of this load, which say nothing about what they hold",
+        f"the result depends on what this load puts into {_count(blame.masked, 'masked lane')}",
         kernel=trace.launches[blame.launch].kernel,
         program=blame.program,
         source=blame.source,
@@ -279,8 +391,13 @@ def undefined_lanes(trace: Trace, results: list[torch.Tensor]) -> Finding | None
     )
 
 
-def input_changed(trace: Trace, before: list[torch.Tensor | None], after: dict[int, torch.Tensor]) -> Finding | None:
-    """Are the tensor arguments as they were? `after` holds the bytes of each one's elements, each once (`wire.once`)."""
+def input_changed(
+    trace: Trace, before: list[torch.Tensor | None], after: dict[int, torch.Tensor], inputs: Sequence[str]
+) -> Finding | None:
+    """Are the tensor arguments as they were? `after` holds the bytes of each one's elements, each once (`wire.once`).
+
+    `inputs` names the arguments by position.
+    """
     for position, tensor in enumerate(before):
         if tensor is None or position not in after or not tensor.numel():
             continue
@@ -288,23 +405,23 @@ def input_changed(trace: Trace, before: list[torch.Tensor | None], after: dict[i
         resized = after[position].numel() != was.numel()
         changed = torch.ones(len(was)) if resized else (was != after[position].reshape(was.shape)).any(dim=1)
         if bool(changed.any()):
-            return _changed(trace, position, changed)
+            return _changed(trace, position, int(changed.sum()), inputs)
     return None
 
 
-def _changed(trace: Trace, position: int, changed: torch.Tensor) -> Finding:
+def _changed(trace: Trace, position: int, count: int, inputs: Sequence[str]) -> Finding:
     writes = [e for e in trace.events if e.kind != "load" and trace.view(e).argument == position and len(e.elements)]
     blame = writes[0] if writes else None
-    count = int(changed.sum())
-    by = f"by program {blame.program}" if blame else "by torch, outside any kernel"
+    name = _called(trace.view(blame), inputs) if blame else f"`{inputs[position]}`"
+    by = f"first by program {blame.program}" if blame else "by torch, outside any kernel"
     return Finding(
         "input_changed",
-        f"{_elements(count)} of argument number {position + 1} {'was' if count == 1 else 'were'} changed, first {by}",
+        f"{_elements(count)} of the input {name} {'was' if count == 1 else 'were'} changed, {by}",
         kernel=trace.launches[blame.launch].kernel if blame else None,
         program=blame.program if blame else None,
         source=blame.source if blame else None,
         count=count,
-        details=("The caller still needs its tensors. Write to a fresh one, for example `torch.empty_like(x)`.",),
+        details=("The caller still needs its tensors.",),
     )
 
 
@@ -324,7 +441,7 @@ def too_many_reads(trace: Trace, limit: float) -> Finding | None:
         if distinct and asked / distinct > limit:
             return Finding(
                 "too_much_traffic",
-                f"the kernels read each element of {view.name} {asked / distinct:.1f} times; {limit:g} is enough",
+                f"the kernels read each element of `{view.name}` {asked / distinct:.1f} times; {limit:g} is enough",
                 kernel=trace.launches[mine[-1].launch].kernel,
                 source=mine[-1].source,
                 count=asked,
@@ -350,22 +467,28 @@ def _in_units(elements: IntArray, each: int) -> IntArray:
 
 def _size(view: View) -> str:
     extent = _extent(view)
-    reach = f", so its offsets end at {extent - 1}" if extent != view.numel else ""
-    layout = f" (shape {view.shape}, strides {view.stride}{reach})" if len(view.shape) > 1 or reach else ""
-    return _elements(view.numel) + layout
+    layout = f" (shape {view.shape}, strides {view.stride})" if len(view.shape) > 1 or extent != view.numel else ""
+    if not extent:
+        return f"no elements{layout}"
+    places = "offset 0" if extent == 1 else f"{'some of ' if extent > view.numel else ''}the offsets 0…{extent - 1}"
+    return f"{_elements(view.numel)}{layout}, at {places}, counted in elements"
 
 
 def _elements(count: int) -> str:
-    return f"{count} element{'' if count == 1 else 's'}"
+    return _count(count, "element")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def ranges(numbers: IntArray | list[int], most: int = 4) -> str:
-    """Numbers as ranges in words: ``ranges([3, 4, 5, 9])`` is ``"3…5, 9"``. At most `most` ranges are spelled out."""
+    """Numbers as ranges in words: ``ranges([3, 4, 5, 9])`` is ``"3…5, 9"``. Of more than `most` ranges, the last stands too."""
     runs: list[list[int]] = []
     for number in sorted(set(map(int, numbers))):
         if runs and number == runs[-1][1] + 1:
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    spelled = [str(a) if a == b else f"{a}…{b}" for a, b in itertools.islice(runs, most)]
-    return ", ".join(spelled) + (f", and {len(runs) - most} more ranges" if len(runs) > most else "")
+    spelled = [str(a) if a == b else f"{a}…{b}" for a, b in runs]
+    return ", ".join(spelled if len(spelled) <= most else [*spelled[: most - 1], "…", spelled[-1]])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
+import torch
 
 from course_lib import catalog
 from course_lib.catalog.model import Quiz
@@ -11,25 +14,31 @@ from course_lib.checking.findings import Finding, Report
 from course_lib.progress import record
 
 
-def quiz(name: str, answer: Any) -> Report:
+def quiz(name: str, answer: Any = ..., *more: Any) -> Report:
     """Judge `answer` to the quiz `name`: a value, or a function without arguments that returns it.
 
-    `...` stands for an answer that is still open. Raises `catalog.UnknownName` for a quiz that does not exist.
+    Several values, as in ``quiz(name, 8, 9)``, count as a list of them. `...` stands for an answer that is still open. Raises
+    `catalog.UnknownName` for a quiz that does not exist.
     """
     question = catalog.quiz(name)
     try:
-        value = answer() if callable(answer) else answer
+        given = answer() if callable(answer) else [answer, *more] if more else answer
     except NotImplementedError:
-        value = ...
+        given = ...
     except Exception as error:
         return _report(question, Finding("crash", f"your function raised {type(error).__name__}: {error}"))
-    if value is ...:
+    value = plain(given)
+    if value is ... or (isinstance(value, list) and ... in value):
         blank = "Let your function return" if callable(answer) else "Replace the `...` by"
         return _report(question, Finding("not_done", f"{question.question} {blank} {question.form}"))
-    value = plain(value)
+    if isinstance(given, (set, frozenset)) and not question.any_order:
+        return _report(question, Finding("wrong_form", f"a set has no order; the answer should be {question.form}"))
     if not question.accepts(value):
-        given = repr(value) if len(repr(value)) < 80 else f"a {type(value).__name__}"
-        return _report(question, Finding("wrong_form", f"the answer should be {question.form}; you gave {given}"))
+        shown = f"the text {given!r}" if isinstance(given, str) else repr(given)
+        what = shown if len(shown) < 80 else f"a {type(given).__name__}"
+        return _report(question, Finding("wrong_form", f"the answer should be {question.form}; you gave {what}"))
+    if question.any_order:
+        value = sorted(value)
     if value == plain(question.expected()):
         record(name, True)
         return Report(name=name, passed=True, stages=("quiz",), note=question.explanation)
@@ -44,10 +53,20 @@ def _report(question: Quiz, finding: Finding) -> Report:
 
 
 def plain(value: Any) -> Any:
-    """Numbers and (nested) lists as Python's own: NumPy and torch values and tuples become ints, floats and lists."""
-    convert: Callable[[], Any] | None = getattr(value, "tolist", None)
-    if convert is not None:
-        return plain(convert())
-    if isinstance(value, (list, tuple, range)):
-        return [plain(item) for item in value]
-    return value
+    """A value in Python's own terms: whole numbers as int, and lists of them, whatever they came as.
+
+    NumPy's and torch's values, tuples, ranges, sets and what else can be gone through become (nested) lists; a set in rising
+    order. A float that is whole becomes an int.
+
+    >>> plain((2.0, range(2), {5, 4}, torch.tensor([1, 2])))
+    [2, [0, 1], [4, 5], [1, 2]]
+    """
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if value is None or isinstance(value, (bool, int, float, str, bytes, dict)):
+        return value
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(plain, value), key=lambda item: (str(type(item)), item))
+    if isinstance(value, (torch.Tensor, np.ndarray, np.generic)):
+        return plain(value.tolist())
+    return [plain(item) for item in value] if isinstance(value, Iterable) else value

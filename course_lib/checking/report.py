@@ -10,17 +10,30 @@ from collections.abc import Sequence
 from typing import Any
 
 from course_lib.catalog.model import Hint
+from course_lib.checking.advice import GENERAL
 from course_lib.checking.findings import KINDS, Finding, Report, SourceLine
 
 MAX_DETAILS = 5
+MAX_PRINTED = 12
+PRINTED = "What it printed first, in the cases that were run"
 JSON_VERSION = 1
 
 
 def choose_hint(hints: Sequence[Hint], findings: Sequence[Finding]) -> str | None:
-    """The first hint that fits the first finding, or None where help of this kind would not help."""
-    if not findings or findings[0].kind in ("not_done", "cannot_bundle", "crash"):
+    """What to say about the first finding: its own advice, else the hint that fits most narrowly; None if there is none.
+
+    A hint that names the finding's pattern or its case fits more narrowly than one that only names its kind. Of two that fit
+    alike, the exercise's hint goes before the general one, and the first before the second.
+    """
+    if not findings:
         return None
-    return next((hint.text for hint in hints if findings[0].kind in hint.diagnoses), None)
+    finding = findings[0]
+    narrow = f"{finding.kind}:{finding.pattern}"
+    fitting = [h for h in hints if {finding.kind, narrow} & h.diagnoses and h.case in (finding.case or "")]
+    best = max(fitting, key=lambda h: (narrow in h.diagnoses) + bool(h.case), default=None)
+    if best and (narrow in best.diagnoses or best.case):
+        return finding.advice or best.text
+    return finding.advice or GENERAL.get(narrow) or (best.text if best else GENERAL.get(finding.kind))
 
 
 def verdict(report: Report) -> str:
@@ -39,15 +52,15 @@ def as_text(report: Report) -> str:
         lines += ["", *(f"  {line}" for line in _sentences(finding))]
         if finding.source:
             lines += [f"    {_place(finding.source)}:  {finding.source.text}"]
-        lines += [f"    {marks}"] if (marks := strip(finding)) else []
+        lines += [f"    {marks}   {legend(finding)}"] if (marks := strip(finding)) else []
         lines += [f"  {detail}" for detail in finding.details[:MAX_DETAILS] if detail]
     lines += [f"  {text}" for text in ([""] if report.note else []) + _notes(report)]
     if report.hint:
         lines += ["", f"  Hint: {report.hint}"]
     if replay := _replay(report):
         lines += ["", f"  {replay}"]
-    if report.printed and not report.passed:
-        lines += ["", "  It printed:", *(f"    {line}" for line in report.printed.splitlines()[:10])]
+    if report.printed:
+        lines += ["", f"  {PRINTED}:", *(f"    {line}" for line in report.printed.splitlines()[:MAX_PRINTED])]
     return "\n".join(lines)
 
 
@@ -65,16 +78,17 @@ def as_html(report: Report) -> str:
                 f'<div style="margin:0.4em 0"><small>{place}</small><br><code>{html.escape(finding.source.text)}</code></div>'
             )
         if marks := strip(finding):
-            parts.append(f'<pre style="margin:0.3em 0;line-height:1.2">{marks}</pre>')
+            parts.append(f'<pre style="margin:0.3em 0 0;line-height:1.2">{marks}</pre>')
+            parts.append(f'<div style="margin-bottom:0.3em"><small>{html.escape(legend(finding))}</small></div>')
         parts += [f"<div>{_code(detail)}</div>" for detail in finding.details[:MAX_DETAILS] if detail]
     parts += [f'<div style="margin-top:0.5em">{_code(note)}</div>' for note in _notes(report)]
     if report.hint:
         parts.append(f'<div style="margin-top:0.5em"><b>Hint.</b> {_code(report.hint)}</div>')
     if replay := _replay(report):
         parts.append(f'<div style="margin-top:0.5em"><small>{_code(replay)}</small></div>')
-    if report.printed and not report.passed:
-        printed = html.escape("\n".join(report.printed.splitlines()[:10]))
-        parts.append(f"<div><small>It printed:</small><pre>{printed}</pre></div>")
+    if report.printed:
+        printed = html.escape("\n".join(report.printed.splitlines()[:MAX_PRINTED]))
+        parts.append(f'<div style="margin-top:0.5em"><small>{PRINTED}:</small><pre>{printed}</pre></div>')
     return f'<div style="border-left:4px solid {colour};padding:0.2em 0 0.2em 0.8em">{"".join(parts)}</div>'
 
 
@@ -115,18 +129,44 @@ def strip(finding: Finding) -> str | None:
         return f"[{_marks(0, elements, bad, elements)}]"
     stray = evidence.get("offsets")
     if stray and elements:
-        first, last = min(0, *stray), max(elements - 1, *stray)
-        span = last - first + 1
-        before, after = -first, last - elements + 1
+        first, span = _reach(stray, elements)
+        before, after = -first, first + span - elements
         inside = _marks(0, elements, set(stray), span)
         left = _marks(first, before, set(stray), span) if before else ""
         return f"{left}│{inside}│" + (_marks(elements, after, set(stray), span) if after else "")
     return None
 
 
+def legend(finding: Finding) -> str:
+    """What the marks of a strip stand for.
+
+    >>> legend(Finding("tail", "", evidence={"wrong": (6, 7), "elements": 128}))
+    '✗ wrong; one mark for 2 elements'
+    """
+    evidence = finding.evidence
+    span = evidence["elements"]
+    if stray := evidence.get("offsets"):
+        meaning = f"✗ touched, and not part of {evidence['tensor']}"
+        span = _reach(stray, span)[1]
+    else:
+        meaning = "✗ wrong" if evidence.get("wrong") else "✗ not written"
+    each = _elements_of_a_mark(span)
+    return meaning + (f"; one mark for {each} elements" if each > 1 else "")
+
+
+def _reach(stray: Sequence[int], elements: int) -> tuple[int, int]:
+    """The first offset to be drawn, and how many: those of the tensor, and the stray ones."""
+    first, last = min(0, *stray), max(elements - 1, *stray)
+    return first, last - first + 1
+
+
+def _elements_of_a_mark(span: int) -> int:
+    return max(1, -(-span // MARKS))
+
+
 def _marks(begin: int, count: int, bad: set[int], span: int) -> str:
     """`count` elements from `begin` on, drawn to the scale at which `span` elements take at most `MARKS` marks."""
-    each = max(1, -(-span // MARKS))
+    each = _elements_of_a_mark(span)
     return "".join(
         "✗" if any(i in bad for i in range(at, min(at + each, begin + count))) else "·"
         for at in range(begin, begin + count, each)
@@ -157,7 +197,7 @@ def _sentences(finding: Finding) -> list[str]:
     heading = "" if finding.kind in ("not_done", "wrong_form", "wrong_answer") else f"{_capital(general)}."
     if finding.kind == "not_done":
         return [f"{_capital(finding.message)}."]
-    where = [f"case {finding.case}"] if finding.case else []
+    where = [finding.case + (f" ({finding.given})" if finding.given else "")] if finding.case else []
     where += [f"kernel `{finding.kernel}`"] if finding.kernel else []
     if finding.program and str(finding.program) not in finding.message:
         where.append(f"program {finding.program}")

@@ -13,12 +13,13 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
 
+from course_lib.errors import PlainError, cells, origin_of
 
-class CannotBundle(Exception):
+
+class CannotBundle(PlainError):
     """Something that the answer needs cannot be taken into another process. `args[0]` says what, and what to do."""
 
 
@@ -39,7 +40,7 @@ def of_function(function: FunctionType) -> Source:
         lines, first_line = inspect.getsourcelines(function)
     except (OSError, TypeError) as error:
         raise CannotBundle(f"The source of `{function.__name__}` cannot be found. {_cure(filename)}") from error
-    return Source(_at_the_margin("".join(lines)), _origin(filename), first_line)
+    return Source(_at_the_margin("".join(lines)), origin_of(filename), first_line)
 
 
 def function_of(text: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
@@ -65,7 +66,7 @@ def of_lambda(function: FunctionType) -> Source:
     for node in _nodes(text, ast.Lambda):
         body = node.body
         if (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in set(code.co_positions()):
-            return Source(f"{ast.get_source_segment(text, node)}\n", _origin(code.co_filename), node.lineno)
+            return Source(f"{ast.get_source_segment(text, node)}\n", origin_of(code.co_filename), node.lineno)
     raise CannotBundle(f"The source of a lambda cannot be found. {_cure(code.co_filename)}")
 
 
@@ -76,7 +77,7 @@ def of_class(value: type) -> Source:
         for node in reversed(_nodes("".join(lines), ast.ClassDef)):
             if node.name == value.__name__:
                 first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                return Source(_at_the_margin("".join(lines[first - 1 : node.end_lineno])), _origin(filename), first)
+                return Source(_at_the_margin("".join(lines[first - 1 : node.end_lineno])), origin_of(filename), first)
     raise CannotBundle(f"The source of the class `{value.__name__}` cannot be found; define it in a cell or in a file.")
 
 
@@ -134,7 +135,7 @@ class _WithoutAnnotations(ast.NodeTransformer):
 
 def _files_of_class(value: type) -> Iterator[str]:
     """A class does not know where it was written; its methods do, but it may have none, or generated ones."""
-    yield from sorted(_cells(), key=lambda filename: -_cells()[filename])
+    yield from sorted(cells(), key=lambda filename: -cells()[filename])
     yield from (member.__code__.co_filename for member in vars(value).values() if isinstance(member, FunctionType))
     module_file = getattr(sys.modules.get(value.__module__), "__file__", None)
     if module_file:
@@ -159,18 +160,6 @@ def _lines(filename: str) -> list[str]:
 
 def _at_the_margin(text: str) -> str:
     return textwrap.dedent(text).rstrip("\n") + "\n"
-
-
-def _cells() -> dict[str, int]:
-    """The notebook's cells that have been run in this Python: the name that each goes by as a file, and its number."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return dict(getattr(getattr(shell, "compile", None), "_filename_map", {}))
-
-
-def _origin(filename: str) -> str:
-    """A place in the words of its author: "cell In[3]" or a file's name."""
-    number = _cells().get(filename)
-    return Path(filename).name if number is None else f"cell In[{number}]"
 
 
 def _cure(filename: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from course_lib.catalog.model import Exercise, Params
-from course_lib.checking import memory, sandbox
+from course_lib.checking import advice, memory, sandbox
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.compare import compare
 from course_lib.checking.events import Event
@@ -235,6 +235,7 @@ def failure_finding(failure: Failure, bundle: Bundle, case: str | None, limits: 
     line, kernel = failure.frames[-1] if failure.frames else (None, None)
     source = bundle.line(line) if line else None
     kind, message, details = _failure_text(failure, limits)
+    advised = advice.for_message(failure.message) if kind == "crash" else None
     if source and not failure.exact:
         details.insert(0, "The line is that of its last access to memory.")
     return Finding(
@@ -244,7 +245,8 @@ def failure_finding(failure: Failure, bundle: Bundle, case: str | None, limits: 
         kernel=(kernel or None) if failure.program else None,
         program=failure.program,
         source=source,
-        details=tuple(details),
+        details=() if advised else tuple(details),
+        advice=advised,
     )
 
 
@@ -257,11 +259,7 @@ def _failure_text(failure: Failure, limits: sandbox.Limits) -> tuple[str, str, l
     if failure.kind == "timeout":
         spent = limits.cpu_seconds if failure.type == "cpu" else limits.wall_seconds
         doing = "of computing" if failure.type == "cpu" else "of waiting"
-        return (
-            "timeout",
-            f"the answer had not finished after {spent:.0f} s {doing}, and was stopped",
-            ["Does each loop come to its end? A `while` needs a condition that changes; a range needs a step other than 0."],
-        )
+        return "timeout", f"the answer had not finished after {spent:.0f} s {doing}, and was stopped", []
     if failure.kind == "memory_limit":
         gib = (limits.memory_bytes or 0) / 2**30
         return "memory_limit", f"the answer asked for more than {gib:g} GiB of memory, and was stopped", []
@@ -273,35 +271,7 @@ def _failure_text(failure: Failure, limits: sandbox.Limits) -> tuple[str, str, l
         code = failure.message
         return "killed", f"the answer ended its own process (exit code {code}) instead of returning", []
     text = failure.message.splitlines() or [""]
-    advice = _advice(failure.message)
-    return "crash", f"{failure.type}: {text[0]}", advice or text[1:6]
-
-
-ADVICE = {
-    "'builtin_function_or_method' object has no attribute 'scalar'": "Is the grid missing? A kernel is started with "
-    "`kernel[grid](…)`. Or is a torch function called inside it? There, only `tl.` functions work.",
-    "no attribute 'grid_idx'": "A kernel is started with a grid: `kernel[grid](…)`.",
-    "'int' object is not iterable": "A pointer or a tile cannot be indexed or looped over. Read with "
-    "`tl.load(x_ptr + offsets)`, write with `tl.store(out_ptr + offsets, value)`.",
-    "can be converted to Python scalars": "A pointer or a tile cannot be indexed. Read with `tl.load(x_ptr + offsets)`, write "
-    "with `tl.store(out_ptr + offsets, value)`.",
-    "Unsupported ptr type": "`tl.load` and `tl.store` take the pointers first: `tl.store(out_ptr + offsets, value)`.",
-    "invalid operands of type pointer": "A pointer is an address, not a value: `tl.load` it before computing.",
-    "'function' object is not subscriptable": "Is `@triton.jit` missing above the kernel?",
-    "Boolean value of Tensor": "A tile has no single truth value. Choose with `mask=` or `tl.where`.",
-    "must be a power of 2": "A tile's length is a power of two. Round up with `triton.next_power_of_2`.",
-    "is not string": 'In a kernel, print begins with a text: `print("x", x)`.',
-    "Cannot access global variable": "A kernel sees no Python variables except `tl.constexpr` ones. Pass it as an argument.",
-    "unsupported AST node type": "This piece of Python has no counterpart in a kernel.",
-    "was specified but unrecognised": "That keyword is neither an argument of the kernel nor a launch option.",
-    "PassManager::run failed": "Does the kernel return a value? It must not: it writes its result with `tl.store`.",
-    "is not defined": "A name first set inside an `if` or a loop does not exist after it. Set it before, too.",
-}
-"""What to do about messages of Triton's interpreter and compiler that do not say it themselves."""
-
-
-def _advice(message: str) -> list[str]:
-    return [text for words, text in ADVICE.items() if words in message][:1]
+    return "crash", f"{failure.type}: {text[0]}", text[1:6]
 
 
 _SIGNALS = {
@@ -319,6 +289,7 @@ ALLOCATES = frozenset(
     "full_like new_zeros new_ones new_full zero_ fill_".split()
 )
 COPIES = frozenset("clone copy_ _to_copy contiguous constant_pad_nd".split())
+VALUES = frozenset({"_local_scalar_dense"})
 
 
 def _memory_of_case(work: Work, case: CaseRun) -> Finding | None:
@@ -351,10 +322,12 @@ def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None)
     finding = finding or returned or (None if empty else _by_torch(work.exercise, call)) or _outside(call)
     if finding or call.source_view is None:
         return finding
-    if not work.exercise.in_place:
+    inputs = () if work.exercise.in_place else work.exercise.parameters
+    finding = memory.unwritten(trace, call.source_view, inputs)
+    if finding is None and inputs:
         before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
-        finding = memory.input_changed(trace, before, call.after)
-    return finding or memory.unwritten(trace, call.source_view)
+        finding = memory.input_changed(trace, before, call.after, inputs)
+    return finding
 
 
 def _outside(call: Call) -> Finding | None:
@@ -400,7 +373,7 @@ def _launched(call: Call) -> Finding | None:
     return Finding(
         "no_kernel",
         "the answer launched no Triton kernel",
-        details=("The point is to write the kernel: launch it with `kernel[grid](…)` and return what it wrote.",),
+        details=("The point is to write the kernel: launch it with `kernel[grid](…)`, and return what it wrote.",),
     )
 
 
@@ -413,20 +386,11 @@ def _returned(work: Work, case: CaseRun, call: Call) -> Finding | None:
         return Finding("wrong_shape", f"the result has shape {tuple(call.result.shape)}; expected was {tuple(want.shape)}")
     if call.result.dtype != want.dtype:
         return Finding("wrong_dtype", f"the result is of {call.result.dtype}; expected was {want.dtype}")
-    if work.exercise.contiguous and not _is_contiguous(call.result_view.shape, call.result_view.stride):
+    if work.exercise.contiguous and not memory.is_contiguous(call.result_view.shape, call.result_view.stride):
         return Finding(
             "wrong_layout", f"the result of shape {tuple(want.shape)} has strides {call.result_view.stride}: not contiguous"
         )
     return None
-
-
-def _is_contiguous(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-    expected = 1
-    for size, step in zip(reversed(shape), reversed(stride), strict=True):
-        if size != 1 and step != expected:
-            return False
-        expected *= size
-    return True
 
 
 def _by_torch(exercise: Exercise, call: Call) -> Finding | None:
@@ -434,9 +398,11 @@ def _by_torch(exercise: Exercise, call: Call) -> Finding | None:
     used = sorted(set(call.ops) - allowed)
     if not used:
         return None
+    pattern = "value" if set(used) <= VALUES else "copy" if set(used) <= COPIES else ""
     return Finding(
         "torch_compute",
-        f"the launcher called torch's {', '.join(f'`{name}`' for name in used)}",
+        f"outside its kernels, the answer used {', '.join(dict.fromkeys(map(advice.as_written, used)))}",
+        pattern=pattern,
         details=(
             "Here the kernel does the work; the launcher may only allocate tensors and make views of them"
             + (", or copy them." if exercise.torch_may == "copy" else "."),
@@ -453,12 +419,13 @@ def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
     source = SourceLine(*told["elsewhere"]) if "elsewhere" in told else source
     place = {"case": case, "kernel": told["kernel"], "source": source}
     if "seconds" in told:
-        advice = "Is the tile too large, or a `tl.static_range` too long? Each element of a tile costs instructions."
-        message = f"for sm_{told['target']}, compiling had not finished after {told['seconds']:.0f} s"
-        return Finding("timeout", message, **place, details=(advice,))
+        too_large = "Is the tile too large, or a `tl.static_range` too long? Each element of a tile costs instructions."
+        message = f"for {advice.gpu(told['target'])}, compiling had not finished after {told['seconds']:.0f} s"
+        return Finding("timeout", message, **place, details=(too_large,))
     reason, *more = failure.message.splitlines() or [""]
-    message = f"for sm_{told['target']}, Triton says: {reason}"
-    return Finding("does_not_compile", message, **place, details=tuple(_advice(failure.message) or more[:4]))
+    message = f"for {advice.gpu(told['target'])}, Triton says: {reason}"
+    advised = advice.for_message(failure.message)
+    return Finding("does_not_compile", message, **place, details=() if advised else tuple(more[:4]), advice=advised)
 
 
 def _not_compiled(work: Work, outcome: Outcome) -> Finding | None:
@@ -495,6 +462,10 @@ def _not_compiled(work: Work, outcome: Outcome) -> Finding | None:
 # --- values -------------------------------------------------------------------------------------------------------
 
 
+NEAR = 0.01
+"""The largest relative difference of a result that is nearly right."""
+
+
 def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
     found = ((call, _in_words(call, _difference(work, case, call))) for call in case.calls)
     call, finding = next(((call, finding) for call, finding in found if finding), (None, None))
@@ -523,9 +494,11 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
     mine = (e for e in call.trace.events if call.result_view and call.trace.view(e).storage == call.result_view.storage)
     write = next((event for event in mine if event.kind != "load"), None)
     unwritten = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
+    near = mismatch.kind == "mismatch" and bool(((call.result - want).abs() <= NEAR * want.abs()).all())
     return Finding(
         mismatch.kind,
         mismatch.message,
+        pattern="fresh" if unwritten else "near" if near else "",
         kernel=call.trace.launches[write.launch].kernel if write else None,
         source=write.source if write else None,
         count=mismatch.count,
@@ -574,4 +547,14 @@ def _in_order(work: Work, judge: Judge) -> Iterator[Finding]:
     """The findings of all cases, the smallest case first; one without any element shows least, and comes last."""
     for case in sorted((case for case in work.cases if case.calls), key=lambda case: (case.size == 0, case.size)):
         if finding := judge(work, case):
-            yield replace(finding, case=case.label)
+            yield replace(finding, case=case.label, given=_layout(case, work.exercise))
+
+
+def _layout(case: CaseRun, exercise: Exercise) -> str:
+    """In words, what a case's label does not say: the strides of arguments that are not contiguous."""
+    odd = (
+        f"`{name}` has the strides {tuple(value.stride())}"
+        for name, value in zip(exercise.parameters, case.arguments, strict=True)
+        if isinstance(value, torch.Tensor) and not value.is_contiguous()
+    )
+    return ", ".join(odd)

@@ -11,9 +11,10 @@ from course_lib.checking import sandbox
 from course_lib.checking.collect import bundle_function
 from course_lib.checking.events import Trace
 from course_lib.checking.stages import failure_finding
+from course_lib.errors import PlainError
 
 
-class TraceError(RuntimeError):
+class TraceError(PlainError, RuntimeError):
     """The traced function did not come to its end; the message says why and where."""
 
 

@@ -23,6 +23,7 @@ import triton.runtime.interpreter as interp
 from course_lib.checking.hooks import arithmetic, launches, memory, pointers, syntax
 from course_lib.checking.hooks.guard import Guard
 from course_lib.checking.hooks.model import Access, CannotInterpret, LaunchState, Observer, Place, StrayAccess, state
+from course_lib.errors import rendered
 
 __all__ = ["Access", "CannotInterpret", "Guard", "LaunchState", "Observer", "Place", "StrayAccess", "install", "install_guard"]
 
@@ -41,3 +42,4 @@ def install_guard() -> None:
     """Make kernels that are run in this process raise `StrayAccess` instead of reading or writing foreign memory."""
     if state.observer is None:
         install(Guard())
+        interp.InterpreterError._render_traceback_ = rendered  # a notebook shows no frames of Triton

@@ -57,6 +57,16 @@ def _patch_launch() -> None:
             forget_names()
         state.observer.launch_ends(launch)
 
+    call = interp.InterpretedFunction.__call__
+
+    @functools.wraps(call)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if state.observer is not None and state.launch is None:
+            name = self.fn.__name__
+            raise TypeError(f"`{name}` was called without a grid, as if it were a Python function; write `{name}[grid](…)`")
+        return call(self, *args, **kwargs)
+
+    interp.InterpretedFunction.__call__ = called
     executor.__call__ = launched
     for name in ("_init_args_hst", "_restore_args_dev"):
         setattr(executor, name, _copying(getattr(executor, name)))

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from course_lib.checking.events import IntArray
+from course_lib.errors import PlainError
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 Program = tuple[int, int, int]
@@ -138,7 +139,7 @@ class Observer(Protocol):
         ...
 
 
-class StrayAccess(IndexError):
+class StrayAccess(PlainError, IndexError):
     """A kernel that ran in this process was about to touch memory outside one of its tensors."""
 
     def __repr__(self) -> str:  # the interpreter raises an error of its own, whose text is this

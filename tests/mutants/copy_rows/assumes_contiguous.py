@@ -3,6 +3,7 @@
 Happened to norms and attention kernels that met a transposed, sliced or expanded input years after they were written.
 """
 # expect: load_out_of_bounds
+# hint: column_stride
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens in launchers with a long row of integers, none of which is named in the call.
 """
 # expect: load_out_of_bounds
+# hint: exchanged
 
 import torch
 import triton

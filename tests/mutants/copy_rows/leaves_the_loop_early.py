@@ -3,6 +3,7 @@
 Happens when Python's habits are taken into a kernel. A loop there ends where its range ends.
 """
 # expect: does_not_compile
+# hint: left early
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens when a kernel of one dimension grows a second one.
 """
 # expect: load_out_of_bounds
+# hint: bound missing
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens with square test matrices, for which `x.shape[0]` and `x.shape[1]` are the same.
 """
 # expect: load_out_of_bounds
+# hint: (n_rows,)
 
 import torch
 import triton

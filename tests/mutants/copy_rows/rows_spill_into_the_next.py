@@ -4,6 +4,7 @@ Happened in a public puzzle: one row after the other, as on one processor, the n
 is right. On a GPU the rows are written in any order.
 """
 # expect: race
+# hint: columns < n_cols
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens when the strides of the result are worked out for the wrong axis; square and symmetric matrices show nothing.
 """
 # expect: transposed
+# hint: i * n_cols + j
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to everyone in a hurry. It costs a pass over memory more than the kernel would need.
 """
 # expect: torch_compute
+# hint: No copy by torch
 
 import torch
 import triton

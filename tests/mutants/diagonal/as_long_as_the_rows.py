@@ -3,6 +3,7 @@
 Happens with square matrices in every test.
 """
 # expect: load_out_of_bounds
+# hint: min(M, N)
 
 import torch
 import triton

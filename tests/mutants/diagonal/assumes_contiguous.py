@@ -3,6 +3,7 @@
 Happens because a matrix is contiguous until somebody transposes, slices or expands it.
 """
 # expect: load_out_of_bounds
+# hint: row_stride
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens because torch compares the two without complaint, and everything downstream becomes fp64 as well.
 """
 # expect: wrong_dtype
+# hint: x.dtype
 
 import torch
 import triton

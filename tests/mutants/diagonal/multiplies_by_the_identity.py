@@ -4,6 +4,7 @@ zero is not always zero.
 Happened to masked loads that fed a sum: NaN · 0 is NaN, and it comes and goes with what memory held before.
 """
 # expect: undefined_lanes
+# hint: other=
 
 import torch
 import triton

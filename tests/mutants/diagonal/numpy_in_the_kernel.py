@@ -3,6 +3,7 @@
 Happens because in the interpreter a kernel *is* Python. On a GPU there is none.
 """
 # expect: does_not_compile
+# hint: functions of `tl`
 
 import numpy as np
 import torch

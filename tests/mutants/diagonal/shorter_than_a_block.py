@@ -3,6 +3,7 @@
 Happens where a diagonal is thought of as something small; every matrix in the tests was.
 """
 # expect: unwritten
+# hint: longer than one block
 
 import torch
 import triton

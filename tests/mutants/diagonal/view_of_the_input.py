@@ -3,6 +3,7 @@
 Happens when a check against torch's own answer is left in; whoever changes the result changes the input.
 """
 # expect: unwritten
+# hint: new tensor
 
 import torch
 import triton

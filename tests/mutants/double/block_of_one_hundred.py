@@ -3,6 +3,7 @@
 Happens to those who make the block fit the data, as one may in CUDA.
 """
 # expect: crash
+# hint: next_power_of_2
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happened to answers on a kernel-writing benchmark: the reference ran afterwards, on inputs that were already changed.
 """
 # expect: input_changed
+# hint: torch.empty_like(x)
 
 import torch
 import triton

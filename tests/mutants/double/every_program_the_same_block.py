@@ -4,6 +4,7 @@ Happens to people who think in threads, where the index within the block is most
 right, so a look at the first few numbers shows nothing.
 """
 # expect: race
+# hint: pid * BLOCK_SIZE
 
 import torch
 import triton

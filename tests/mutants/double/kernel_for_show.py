@@ -3,6 +3,7 @@
 Happened on benchmarks of generated kernels, where it was enough that some kernel was launched.
 """
 # expect: torch_compute
+# hint: into the kernel
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to launch options because nothing that one can see depends on them.
 """
 # expect: does_not_compile
+# hint: launch option
 
 import torch
 import triton

@@ -4,6 +4,7 @@ The commonest first kernel of all. It passes on lengths such as 1024 and on memo
 it ends, some day, with an illegal memory access.
 """
 # expect: load_out_of_bounds
+# hint: offsets < n
 
 import torch
 import triton

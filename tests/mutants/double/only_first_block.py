@@ -3,6 +3,7 @@
 Happened to a kernel for long rows in a widely used attention library, whose tests all fitted into one block.
 """
 # expect: unwritten
+# hint: cdiv
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to those who make everything small for the interpreter.
 """
 # expect: does_not_compile
+# hint: at least 16
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens when a mask is extended from one dimension to two. Programs overwrite what others have written.
 """
 # expect: race
+# hint: masks
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens because it is quick, and right for numbers around 1.
 """
 # expect: nan, mismatch
+# hint: 65504
 
 import torch
 import triton

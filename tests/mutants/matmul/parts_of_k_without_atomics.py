@@ -3,6 +3,7 @@
 Happens when a tall product is split along K. On a GPU one half may be lost; in order, it never is.
 """
 # expect: race
+# hint: atomic_add
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to those who save registers. It keeps three digits.
 """
 # expect: mismatch
+# hint: fp16
 
 import torch
 import triton

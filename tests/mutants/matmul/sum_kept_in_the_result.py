@@ -3,6 +3,7 @@
 Happens with the three loops of a textbook. The threads of a program share its tile, and a load may overtake a store.
 """
 # expect: read_back
+# hint: before the loop
 
 import torch
 import triton

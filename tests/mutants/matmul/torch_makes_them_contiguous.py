@@ -3,6 +3,7 @@
 Happens in many libraries, and costs a pass over memory that the kernel could do without.
 """
 # expect: torch_compute
+# hint: strides
 
 import torch
 import triton

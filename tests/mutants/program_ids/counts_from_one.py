@@ -3,6 +3,7 @@
 Happens to those who come from a language whose indices begin at 1.
 """
 # expect: shifted
+# hint: from 0
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to those who count from 0 and stop at n − 1, and then read the grid as a last index.
 """
 # expect: unwritten
+# hint: (n,)
 
 import torch
 import triton

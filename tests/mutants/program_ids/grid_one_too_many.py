@@ -3,6 +3,7 @@
 Happens to those who round up by adding one, also where the division leaves nothing over.
 """
 # expect: store_out_of_bounds
+# hint: (n,)
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens in the interpreter, where anything goes.
 """
 # expect: does_not_compile
+# hint: no lists
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens when a result begins as zeros: what a kernel forgets looks like a zero that it computed.
 """
 # expect: unwritten
+# hint: number 0 as well
 
 import torch
 import triton

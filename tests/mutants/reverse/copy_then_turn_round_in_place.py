@@ -3,6 +3,7 @@
 Happens when an algorithm for one processor is spread over programs. A vector of one block is right.
 """
 # expect: race
+# hint: In place
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to everyone who turns something round by hand.
 """
 # expect: load_out_of_bounds
+# hint: n − 1 − i
 
 import torch
 import triton

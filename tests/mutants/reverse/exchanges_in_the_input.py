@@ -3,6 +3,7 @@
 Happens where "reverse" means what it does to a Python list.
 """
 # expect: input_changed
+# hint: new tensor
 
 import triton
 import triton.language as tl

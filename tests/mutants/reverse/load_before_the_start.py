@@ -3,6 +3,7 @@
 Happens to those who look for trouble at the end only.
 """
 # expect: load_out_of_bounds
+# hint: below 0
 
 import torch
 import triton

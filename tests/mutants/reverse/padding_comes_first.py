@@ -3,6 +3,7 @@
 Happens to masked loads without `other` as soon as lanes change places or are added up: on many runs they hold zeros.
 """
 # expect: undefined_lanes
+# hint: flipped
 
 import torch
 import triton

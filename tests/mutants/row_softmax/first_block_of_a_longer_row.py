@@ -3,6 +3,7 @@
 Happened in a library whose wide path no test ever took.
 """
 # expect: unwritten
+# hint: longer than
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to those who save an allocation. The caller's scores are gone.
 """
 # expect: input_changed, race
+# hint: fresh
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to those who want to be rid of NaN. It is how a fault upstream goes unnoticed.
 """
 # expect: mismatch
+# hint: NaN for a number
 
 import torch
 import triton

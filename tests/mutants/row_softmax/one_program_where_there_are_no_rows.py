@@ -3,6 +3,7 @@
 Happens as a cure for "the grid must not be 0", which a launch takes without complaint.
 """
 # expect: load_out_of_bounds
+# hint: no rows
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happened where attention masks hide the beginning of a row.
 """
 # expect: nan
+# hint: −inf − (−inf)
 
 import torch
 import triton

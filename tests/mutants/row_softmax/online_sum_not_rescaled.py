@@ -3,6 +3,7 @@
 Happens to those who remember the running maximum and forget what it changes. Right for one block.
 """
 # expect: scaled
+# hint: must be scaled
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to those who think of the result as the place for intermediate values. Another thread may load before the store.
 """
 # expect: read_back
+# hint: in a variable
 
 import torch
 import triton

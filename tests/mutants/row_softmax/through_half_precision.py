@@ -3,6 +3,7 @@
 Happens where a comparison for half precision is used for fp32 as well.
 """
 # expect: mismatch
+# hint: fp16
 
 import torch
 import triton

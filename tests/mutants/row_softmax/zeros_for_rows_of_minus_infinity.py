@@ -3,6 +3,7 @@
 Happens with a guard against 0 / 0.
 """
 # expect: mismatch
+# hint: need no care
 
 import torch
 import triton

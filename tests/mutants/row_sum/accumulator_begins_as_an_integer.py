@@ -3,6 +3,7 @@
 Happens in Python all the time. In a kernel a variable keeps its type from one step of a loop to the next.
 """
 # expect: does_not_compile
+# hint: 0.0
 
 import torch
 import triton

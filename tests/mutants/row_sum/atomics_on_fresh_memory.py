@@ -3,6 +3,7 @@
 Happens because fresh memory often holds zeros, until a run in which it does not.
 """
 # expect: uninitialized
+# hint: zeros
 
 import torch
 import triton

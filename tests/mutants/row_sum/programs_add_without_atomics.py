@@ -4,6 +4,7 @@ Happened in a split reduction: two programs load the same number, and one block 
 interpreter, it gives the right answer.
 """
 # expect: race
+# hint: atomic_add
 
 import torch
 import triton

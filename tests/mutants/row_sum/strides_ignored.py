@@ -3,6 +3,7 @@
 Happens where a kernel was tried on nothing but fresh tensors; a transposed view gives other sums.
 """
 # expect: mismatch, load_out_of_bounds
+# hint: both strides
 
 import torch
 import triton

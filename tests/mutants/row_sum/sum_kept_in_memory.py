@@ -3,6 +3,7 @@
 Happens to those who think of a kernel as one thread. It has many, and the load may come before another thread's store.
 """
 # expect: read_back
+# hint: in a variable
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens with tensors that were made by slicing rows; a transposed one gives another variance.
 """
 # expect: load_out_of_bounds, mismatch
+# hint: both strides
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens because it is what `torch.var` computes unless it is told otherwise.
 """
 # expect: scaled
+# hint: one less
 
 import torch
 import triton

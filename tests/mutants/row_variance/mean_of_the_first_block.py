@@ -3,6 +3,7 @@
 Happens when the loop for long rows is put around the second half only. Wrong from the second block on.
 """
 # expect: mismatch
+# hint: whole row
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happened in several libraries: almost invisible when a row nearly fills its block, and 95 % off at three columns.
 """
 # expect: mismatch
+# hint: tl.where
 
 import torch
 import triton

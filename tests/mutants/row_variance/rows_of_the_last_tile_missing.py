@@ -3,6 +3,7 @@
 Happens with a division that rounds down.
 """
 # expect: unwritten
+# hint: rounds up
 
 import torch
 import triton

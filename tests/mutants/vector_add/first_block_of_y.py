@@ -3,6 +3,7 @@
 Happened in puzzles whose inputs were constant: with `y` full of ones, any element of `y` will do.
 """
 # expect: first_block_only
+# hint: for `y`
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to those who compute lanes and offsets on two lines and pick the wrong one. It works while one block is enough.
 """
 # expect: load_out_of_bounds
+# hint: offsets < n
 
 import torch
 import triton

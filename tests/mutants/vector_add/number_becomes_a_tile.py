@@ -3,6 +3,7 @@
 Happens to every first accumulator. The interpreter does not mind.
 """
 # expect: does_not_compile
+# hint: type and its shape
 
 import torch
 import triton

@@ -4,6 +4,7 @@ Happened, with 32 bits and two thousand million elements, in attention kernels a
 and nobody is told. `offsets < n` does not help: a negative number is below n.
 """
 # expect: load_out_of_bounds
+# hint: wrapped around
 
 import torch
 import triton

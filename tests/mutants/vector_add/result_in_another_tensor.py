@@ -4,6 +4,7 @@ Happens when a launcher is rewritten; on a GPU the second tensor may even get th
 right result in it.
 """
 # expect: unwritten
+# hint: Return the tensor
 
 import torch
 import triton

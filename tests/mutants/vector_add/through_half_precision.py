@@ -3,6 +3,7 @@
 Happened on leaderboards, where a tolerance made for fp16 inputs let kernels for fp32 win by computing less.
 """
 # expect: mismatch
+# hint: fp16
 
 import torch
 import triton

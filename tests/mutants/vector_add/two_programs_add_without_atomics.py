@@ -4,6 +4,7 @@ Happened in a kernel that split a sum over programs: one of them overwrites what
 other, as in the interpreter, it gives the right answer.
 """
 # expect: race
+# hint: in one program
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to everyone once; the annotation looks like decoration.
 """
 # expect: crash
+# hint: BLOCK_SIZE: tl.constexpr
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to those who pass a number as a tensor and then treat every tensor alike.
 """
 # expect: load_out_of_bounds
+# hint: the n of that tensor
 
 import torch
 import triton

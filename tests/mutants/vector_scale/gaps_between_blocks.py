@@ -3,6 +3,7 @@
 Happens to those who take the last index of a block for its length.
 """
 # expect: unwritten
+# hint: BLOCK_SIZE
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to those who come from `<<<blocks, threads>>>`.
 """
 # expect: crash
+# hint: tuple
 
 import torch
 import triton

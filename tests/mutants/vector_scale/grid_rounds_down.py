@@ -3,6 +3,7 @@
 Happens to everyone whose first lengths are powers of two. Launching no program is no error on a GPU either.
 """
 # expect: unwritten
+# hint: Rounding down
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens to those who think of n as the last index. With n = 256 in one block nothing shows.
 """
 # expect: load_out_of_bounds
+# hint: not `<=`
 
 import torch
 import triton

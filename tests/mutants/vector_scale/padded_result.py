@@ -3,6 +3,7 @@
 Happens to those who get rid of the store's mask by allocating more, and forget to cut the result to length.
 """
 # expect: wrong_shape
+# hint: empty_like
 
 import torch
 import triton

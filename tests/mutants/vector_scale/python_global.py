@@ -3,6 +3,7 @@
 Happens to everyone whose kernel worked in the interpreter first: only a global `tl.constexpr` is part of a kernel.
 """
 # expect: does_not_compile
+# hint: tl.constexpr
 
 import torch
 import triton

@@ -3,6 +3,7 @@
 Happens when the number of programs is written down in two places and changed in one.
 """
 # expect: race
+# hint: P is the number of programs
 
 import torch
 import triton

@@ -1,0 +1,290 @@
+"""What to say about a finding: hints that fit any exercise, and other people's messages and names in plain words.
+
+Pure tables and look-ups. A hint of the exercise itself goes before the general ones (`report.choose_hint`).
+"""
+
+from __future__ import annotations
+
+MESSAGES = {
+    "'Autotuner' object is not callable": "A kernel is started with a grid: `kernel[grid](…)`.",
+    "without a grid": (
+        "A kernel is started with `kernel[grid](…)`, where the grid is a tuple such as `(triton.cdiv(n, BLOCK_SIZE),)`."
+    ),
+    "the grid must be a tuple": (
+        "One program a block: `kernel[(triton.cdiv(n, BLOCK_SIZE),)](…)`, with the comma that makes it a tuple."
+    ),
+    "'builtin_function_or_method' object has no attribute 'scalar'": (
+        "In a kernel only functions of `tl` work on tiles: `tl.sum(x)`, not `torch.sum(x)`."
+    ),
+    "must be Tensor, not tensor": "In a kernel only functions of `tl` work on tiles: `tl.sum(x)`, not `torch.sum(x)`.",
+    "Unsupported function referenced": (
+        "A kernel can call functions of `tl`, and functions with `@triton.jit` above them; nothing of torch, NumPy or "
+        "`math`. `np.minimum` is `tl.minimum`, `math.exp` is `tl.exp`."
+    ),
+    "'range' object has no attribute": (
+        "The numbers of a block's lanes are `tl.arange(0, BLOCK_SIZE)`; `tl.range` is for loops."
+    ),
+    "'int' object is not iterable": (
+        "A pointer or a tile cannot be indexed or looped over. Read with `tl.load(x_ptr + offsets)`, write with "
+        "`tl.store(out_ptr + offsets, value)`."
+    ),
+    "can be converted to Python scalars": (
+        "A pointer or a tile cannot be indexed. Read with `tl.load(x_ptr + offsets)`, write with `tl.store(out_ptr + "
+        "offsets, value)`."
+    ),
+    "cannot be block type if pointer argument is not a block": (
+        "This pointer is a single address, that of the first element. Add the block's offsets: `x_ptr + offsets`."
+    ),
+    "Unsupported ptr type": "`tl.load` and `tl.store` take the pointers first: `tl.store(out_ptr + offsets, value)`.",
+    "invalid operands of type pointer": (
+        "A tensor arrives in a kernel as a pointer: an address, no value. `tl.load` it before computing; and what should "
+        "be a number, such as `n`, must be passed as one (`x.numel()`)."
+    ),
+    "'function' object is not subscriptable": "Is `@triton.jit` missing above the kernel?",
+    "Did you forget to add @triton.jit": "Put `@triton.jit` above the kernel, and start it with `kernel[grid](…)`.",
+    "required positional argument": (
+        "A launch gives every argument of its kernel, `tl.constexpr` ones by name: `kernel[grid](x, out, n, BLOCK_SIZE=128)`."
+    ),
+    "Boolean value of Tensor": "A tile has no single truth value. Choose with `mask=` or `tl.where`.",
+    "must be a power of 2": (
+        "A tile's length is a power of two. Round up with `triton.next_power_of_2`, and mask the spare lanes."
+    ),
+    "must be of type tl.constexpr": (
+        "A tile's length must be a constant: declare it as `BLOCK_SIZE: tl.constexpr` in the kernel's first line."
+    ),
+    "is not string": 'In a kernel, print begins with a text: `print("x", x)`.',
+    "f-string": 'A kernel has no f-strings for values. Print with `print("x", x)`.',
+    "Cannot access global variable": (
+        "A kernel sees no Python variables except `tl.constexpr` ones. Pass it as an argument, or write `NAME = "
+        "tl.constexpr(…)`."
+    ),
+    "Loop-carried variable": (
+        "A variable keeps its type and its shape through a loop. Begin with what it will be: a sum with `0.0` or "
+        "`tl.zeros([BLOCK_SIZE], tl.float32)`, not with `0`."
+    ),
+    "AST node type: Break": (
+        "A loop in a kernel cannot be left early. Put the condition into the loop's bounds, or into a mask."
+    ),
+    "AST node type: Continue": "A kernel has no `continue`. Put the rest of the loop's body under an `if`, or use a mask.",
+    "comprehensions are supported": "A kernel has no lists: a tile takes their place, such as `tl.arange(0, BLOCK_SIZE)`.",
+    "unsupported AST node type": "This piece of Python has no counterpart in a kernel.",
+    "was specified but unrecognised": (
+        "That keyword is neither an argument of the kernel nor a launch option such as `num_warps`."
+    ),
+    "PassManager::run failed": "Does the kernel return a value? It must not: it writes its result with `tl.store`.",
+    "view size is not compatible": (
+        "`view` cannot flatten a tensor whose rows are not side by side. Keep its shape, and pass its strides to the kernel."
+    ),
+    "step must be greater than zero": "torch has no negative steps. Count backwards in the kernel's offsets.",
+    "EOF when reading": "Nobody is there to answer `input()` while an answer is judged. Take what you need from the arguments.",
+    "is not defined": (
+        "Is the name spelt as where it was set? One that is first set inside an `if` or a loop of a kernel does not exist "
+        "after it."
+    ),
+}
+"""What to do about messages of Python, Triton's interpreter and its compiler that do not say so. The first that fits counts."""
+
+_OUTSIDE = "Find the largest offset of a lane that is on: it must be below the number of elements of the tensor on this line."
+_MASK_ENDS = f"{_OUTSIDE} The mask is `offsets < n`, not `<=`, with the n of that tensor."
+_BELOW_0 = "An offset below 0: either too much is subtracted, or a number did not fit its type and wrapped around."
+_CAST = "A pointer that was cast counts and reads in the size of its new type. Use the pointer as it came, or cast it back."
+_IDLE = "Nothing is left for this program to do. Does the grid count the right thing, and does it count it once?"
+
+GENERAL = {
+    "crash": (
+        "Call your function yourself, in a cell, on a small input. The error comes with all its lines, and you can `print`."
+    ),
+    "timeout": "Does each loop come to its end? A `while` needs a condition that changes, and a range a step other than 0.",
+    "memory_limit": "Look at what you allocate: all it takes is room for the result.",
+    "killed": (
+        "Python itself raises errors; only what goes past it ends a process: addresses made by hand, `ctypes`, `os`. An "
+        "answer needs none of these."
+    ),
+    "wrong_type": "Return the tensor that your kernel has written to.",
+    "wrong_shape": "The result's shape is decided where you allocate it. The kernel only fills it.",
+    "wrong_dtype": "The result's dtype is decided where you allocate it: `torch.empty_like(x)` takes that of `x`.",
+    "wrong_layout": (
+        "`torch.empty(shape, dtype=x.dtype, device=x.device)` is contiguous; `torch.empty_like(x)` may keep the order of x."
+    ),
+    "no_kernel": "Write the computation as a `@triton.jit` function, and start it with `kernel[grid](…)`.",
+    "torch_compute": "Move that computation into the kernel.",
+    "torch_compute:value": (
+        "The launcher has no need of values. Sizes are numbers already: `x.numel()`, `x.shape`, `x.stride(0)`."
+    ),
+    "torch_compute:copy": (
+        "A copy is a kernel of torch's. Give your kernel the strides instead, and it can read the tensor as it is."
+    ),
+    "load_out_of_bounds": _OUTSIDE,
+    "store_out_of_bounds": _OUTSIDE,
+    "load_out_of_bounds:strides": (
+        "This tensor is not contiguous. Element (i, j) lies at `i * x.stride(0) + j * x.stride(1)`: pass both strides to "
+        "the kernel."
+    ),
+    "store_out_of_bounds:strides": (
+        "This tensor is not contiguous. Element (i, j) lies at `i * out.stride(0) + j * out.stride(1)`: pass both strides "
+        "to the kernel."
+    ),
+    "load_out_of_bounds:size": _CAST,
+    "load_out_of_bounds:before": _BELOW_0,
+    "store_out_of_bounds:size": _CAST,
+    "store_out_of_bounds:before": _BELOW_0,
+    "load_out_of_bounds:program": _IDLE,
+    "store_out_of_bounds:program": _IDLE,
+    "load_out_of_bounds:masked": _MASK_ENDS,
+    "store_out_of_bounds:masked": _MASK_ENDS,
+    "load_out_of_bounds:unmasked": "The last block is rarely full: give the load a mask, such as `mask=offsets < n`.",
+    "store_out_of_bounds:unmasked": "The last block is rarely full: give the store a mask, such as `mask=offsets < n`.",
+    "undefined_lanes": (
+        "Say with `other=` what masked lanes shall hold: a value that does not disturb what comes next. Or should these "
+        "lanes not have been masked?"
+    ),
+    "race": (
+        "Each element of the result belongs to one program. Do the offsets depend on `tl.program_id`, along each axis of "
+        "the grid?"
+    ),
+    "race:overlap": (
+        "The programs' parts overlap. How far apart do they begin, and how long are they? A mask must end each where the "
+        "next one begins."
+    ),
+    "race:read": (
+        "What one program writes, another cannot read in the same launch. Read from the inputs only; programs that add to "
+        "one place use `tl.atomic_add`."
+    ),
+    "read_back": "Keep the value in a variable instead of reading it back.",
+    "unwritten": "Which program should have written these elements, and at which offsets did it write?",
+    "unwritten:no_program": (
+        "There must be a program for each block, also for one that is not full: `triton.cdiv(n, BLOCK_SIZE)` rounds up, "
+        "`//` rounds down."
+    ),
+    "unwritten:nothing": (
+        "A kernel returns nothing. It writes its result to memory: `tl.store(out_ptr + offsets, value, mask=mask)`."
+    ),
+    "unwritten:input": (
+        "The caller still needs its tensors. Allocate the result, for example with `torch.empty_like(x)`, let the kernel "
+        "write to it, and return it."
+    ),
+    "unwritten:elsewhere": "Return the tensor that you passed to the kernel as its output.",
+    "unwritten:one_program": "One program writes one block. It takes `triton.cdiv(n, BLOCK_SIZE)` of them, or a loop.",
+    "unwritten:tail": (
+        "There must be a program for each block, also for the last one that is not full: `triton.cdiv(n, BLOCK_SIZE)` "
+        "rounds up."
+    ),
+    "unwritten:row_ends": (
+        "The rows are longer than what your programs write of them. Let the block cover a row, or loop over it."
+    ),
+    "unwritten:gaps": (
+        "Between one program's part and the next one's something is left out. How far apart do they begin, and how long "
+        "are they?"
+    ),
+    "input_changed": "Write to a tensor that you have allocated yourself, for example with `torch.empty_like(x)`.",
+    "input_changed:instead": (
+        "Allocate the result, for example with `torch.empty_like(x)`; give it to the kernel in the place of its output "
+        "pointer (is the order of the arguments right?), store to that pointer, and return it."
+    ),
+    "too_much_traffic": "Keep in a variable what you need again: a value that was loaded stays in registers.",
+    "first_block_only": (
+        "What is different from the second block on? Look at what does not depend on `tl.program_id`, and should."
+    ),
+    "tail": "What is different at the end? Look at the last, partial block: its mask, its `other`, how often the loop runs.",
+    "shifted": "The offsets of the load and those of the store do not belong together. Try element 0 by hand.",
+    "reversed": "From which end do the load's offsets count, and from which those of the store?",
+    "transposed": (
+        "Element (i, j) lies at i times the row stride plus j times the column stride. Are they exchanged, in the load or "
+        "in the store?"
+    ),
+    "scaled": "The elements are the right ones; look at what they are multiplied with or divided by.",
+    "periodic": "How far apart do the programs' blocks begin, and how long are they?",
+    "constant": (
+        "Every lane got the same value. Is there a load or a store whose pointer has no offsets, or a tile that was never "
+        "filled?"
+    ),
+    "nan": (
+        "NaN comes from memory that nobody has written, or from 0/0, inf − inf and the like. Which lane is the first to "
+        "have it?"
+    ),
+    "uninitialized": (
+        "Read only what has been written. A sum in memory must begin with zeros: `torch.zeros`, not `torch.empty`."
+    ),
+    "overwritten": "Allocate the result inside your function, at every call.",
+    "write_twice": "Each element should be written by one lane. Do the offsets of the store differ from lane to lane?",
+    "program_order": (
+        "Nothing may depend on which program is first or last. What all must wait for belongs into a second launch."
+    ),
+    "computed_outside": "Let the launcher allocate, launch and return, and nothing else; the kernel computes.",
+    "not_as_asked": "Read the statement again: it says which program does what.",
+    "nan:fresh": "Read only what has been written. A sum in memory must begin with zeros: `torch.zeros`, not `torch.empty`.",
+    "mismatch": "Compute the first wrong element by hand, and compare with what the kernel does for it.",
+    "mismatch:near": (
+        "Nearly right: either digits were lost (a value or a sum in fp16, the difference of two large numbers), or a few "
+        "of many elements are left out or counted twice."
+    ),
+    "does_not_compile": (
+        "A kernel is not ordinary Python: arithmetic on numbers and tiles, `if` on numbers, `for` over a range, and "
+        "functions of `tl`. Write this with those."
+    ),
+}
+"""A hint for each kind of finding, or for a pattern of it, that fits any exercise."""
+
+_WRITTEN = {
+    "_local_scalar_dense": "`.item()` (or `float()`, `int()`, `if` on a tensor)",
+    "_softmax": "`softmax`",
+    "_to_copy": "`.to(…)`",
+    "add": "`+`",
+    "sub": "`-`",
+    "rsub": "`-`",
+    "mul": "`*`",
+    "div": "`/`",
+    "add_": "`+=`",
+    "sub_": "`-=`",
+    "mul_": "`*=`",
+    "div_": "`/=`",
+    "reciprocal": "`/`",
+    "remainder": "`%`",
+    "pow": "`**`",
+    "neg": "`-`",
+    "mm": "`@`",
+    "bmm": "`@`",
+    "mv": "`@`",
+    "dot": "`@`",
+    "eq": "`==`",
+    "ne": "`!=`",
+    "lt": "`<`",
+    "le": "`<=`",
+    "gt": "`>`",
+    "ge": "`>=`",
+    "bitwise_and": "`&`",
+    "bitwise_or": "`|`",
+    "bitwise_not": "`~`",
+    "index": "indexing with a tensor",
+    "index_put": "assignment to `x[…]`",
+    "clone": "`.clone()` (or `.contiguous()`)",
+    "constant_pad_nd": "`pad`",
+}
+
+
+def for_message(message: str) -> str | None:
+    """The advice for an error's message, or None.
+
+    >>> for_message("'function' object is not subscriptable")
+    'Is `@triton.jit` missing above the kernel?'
+    """
+    return next((text for words, text in MESSAGES.items() if words in message), None)
+
+
+def as_written(operation: str) -> str:
+    """One of torch's operations, by the name that torch gives it inside, as a learner writes it.
+
+    >>> as_written("_local_scalar_dense"), as_written("mul_"), as_written("amax")
+    ('`.item()` (or `float()`, `int()`, `if` on a tensor)', '`*=`', "torch's `amax`")
+    """
+    return _WRITTEN.get(operation) or _WRITTEN.get(operation.rstrip("_")) or f"torch's `{operation}`"
+
+
+def gpu(capability: int) -> str:
+    """A GPU of this compute capability, as somebody may know it.
+
+    >>> gpu(75)
+    'a T4 (sm_75)'
+    """
+    known = {75: "a T4", 80: "an A100", 86: "an RTX 3090", 89: "an RTX 4090", 90: "an H100", 100: "a B200", 120: "an RTX 5090"}
+    return f"{known.get(capability, 'a GPU')} (sm_{capability})"
