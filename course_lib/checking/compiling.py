@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import itertools
 import json
 import linecache
 import os
@@ -28,7 +29,7 @@ from triton import AsyncCompileMode, FutureKernel
 from triton.compiler.errors import CompilationError
 from triton.runtime._async_compile import active_mode
 from triton.runtime.autotuner import Autotuner
-from triton.runtime.jit import JITCallable, JITFunction, get_jit_fn_file_line
+from triton.runtime.jit import JITCallable, JITFunction
 
 from course_lib.checking import pretend_gpu, wire
 from course_lib.checking.inside import ANSWER_FILE, Whereabouts, load_answer, load_arrays, save
@@ -230,8 +231,9 @@ def explained(error: Exception) -> tuple[str, dict[str, Any]]:
     function, line = _function_and_line(located)
     if function is None or line is None:
         return _plain(str(text)), {}
-    file, first = get_jit_fn_file_line(function)
-    number = first + line - 1
+    file = function.fn.__code__.co_filename
+    decorators = itertools.takewhile(lambda text: not text.lstrip().startswith("def "), function.raw_src)
+    number = function.starting_line_number + len(list(decorators)) + line - 1
     if file == str(Path(ANSWER_FILE).resolve()):
         return _plain(str(text)), {"line": number}
     return _plain(str(text)), {"elsewhere": (Path(file).name, number, linecache.getline(file, number).strip())}

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.checking import hooks, wire
+from course_lib.checking import hooks, pretend_gpu, spelling, wire
 from course_lib.checking.inside import ANSWER_FILE, Whereabouts, load_answer, load_arrays, save_call
-from course_lib.checking.pretend_gpu import PretendGpu, install
+from course_lib.checking.pretend_gpu import PretendGpu
 from course_lib.checking.recorder import POISONS, Poison, Recorder, TorchWatch
 
 
@@ -23,7 +23,8 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     np.seterr(all="ignore")  # poison overflows; what matters shows in the result
     warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)
     warnings.filterwarnings("ignore", module=r"(torch|triton)\.")  # what a library says of itself was not printed by the answer
-    install()
+    pretend_gpu.install()
+    spelling.install()
     with PretendGpu():
         answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
     arrays, key = load_arrays(), request["key"]
