@@ -365,7 +365,7 @@ def _by_torch(exercise: Exercise, call: Call) -> Finding | None:
 
 def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
     told = failure.details
-    source = bundle.line(told["line"]) if told.get("line") else None
+    source = bundle.line(told["line"]) if told["line"] > 0 else None
     source = SourceLine(*told["elsewhere"]) if "elsewhere" in told else source
     place = {"case": case, "kernel": told["kernel"], "source": source}
     if "seconds" in told:
