@@ -85,7 +85,7 @@ def print_diagnosis(console: Console, facts: Facts) -> None:
 @app.command()
 def check(
     name: Annotated[str, typer.Argument(help="The exercise, which is also the name of your function.")],
-    file: Annotated[Path, typer.Argument(help="The Python file that holds the function and its kernels.")],
+    file: Annotated[Path, typer.Argument(help="The Python file or notebook (.ipynb) that holds it.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     seed: Annotated[int | None, typer.Option(help="Repeat the check that printed this seed.")] = None,
 ) -> None:
@@ -98,7 +98,7 @@ def check(
         _stop(str(error), name, as_json)
     if not file.is_file():
         what = "is a folder, not a file" if file.is_dir() else "does not exist"
-        _stop(f"{file} {what}. Give the Python file with your {name}: course check {name} answer.py", name, as_json)
+        _stop(f"{file} {what}. Give the file with your {name}: course check {name} answer.py", name, as_json)
     try:
         from course_lib.checking.check import check_file
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import nbformat
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -251,3 +252,25 @@ def test_a_file_is_judged_and_the_attempt_remembered(answer: Path, change: tuple
     result = course("check", "double", str(answer), "--json")
     assert (result.exit_code, json.loads(result.stdout)["passed"]) == (code, code == 0)
     assert (load()["double"].attempts, load()["double"].solved) == (1, code == 0)
+
+
+def test_a_notebook_is_judged_as_if_it_had_been_run(tmp_path: Path) -> None:
+    cells = [RIGHT.replace("2 *", "3 *"), "check('double', double)\nraise SystemExit", "%matplotlib inline\n" + RIGHT]
+    path = tmp_path / "my answers.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells]), path)
+    assert course("check", "double", str(path)).exit_code == 0
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in reversed(cells)]), path)
+    result = course("check", "double", str(path), "--seed", "7")
+    assert result.exit_code == 1
+    assert "my answers.ipynb, code cell 3, line 8:  tl.store(" in result.stdout
+    assert f"The same inputs again: `course check double '{path}' --seed 7`" in result.stdout
+
+
+def test_what_a_library_says_of_itself_is_not_taken_for_the_answer_s(answer: Path) -> None:
+    says = (
+        "import warnings\nwarnings.warn('mine')\nwarnings.warn_explicit('old', UserWarning, 'x.py', 1, 'triton.language.core')"
+    )
+    answer.write_text(says + RIGHT.replace("2 *", "3 *"))
+    printed = course("check", "double", str(answer)).stdout.partition("It printed:")[2]
+    assert "UserWarning: mine" in printed
+    assert "old" not in printed

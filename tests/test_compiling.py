@@ -268,6 +268,45 @@ def test_an_autotuned_kernel_is_compiled_in_every_configuration(tmp_path: Path) 
     assert outcome.compiled == {(80, 0, "double_kernel")}
 
 
+def tuned(*stages: int) -> str:
+    """MATMUL with a configuration for each number of stages."""
+    source = MATMUL.replace("@triton.jit", f"CONFIGS = [triton.Config({{'STAGES': s}}) for s in {stages}]\n\n@triton.jit")
+    source = source.replace("@triton.jit", "@triton.autotune(configs=CONFIGS, key=['K'])\n@triton.jit")
+    return source.replace(", STAGES=stages)", ")")
+
+
+CAUGHT = """
+    try:
+        matmul_kernel[(1,)](a, b, out, a.shape[1], N=64, BK=128, STAGES=9)
+    except triton.runtime.errors.OutOfResources:
+        matmul_kernel[(1,)](a, b, out, a.shape[1], N=64, BK=128, STAGES=2)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "compiles"),
+    [
+        (tuned(9, 2), True),
+        (tuned(9, 8), False),
+        (tuned(9), False),
+        (MATMUL[: MATMUL.index("    matmul_kernel[")] + CAUGHT, True),
+    ],
+    ids=["one of two has room", "neither has", "the only one has none", "the launcher tries two"],
+)
+def test_what_the_gpu_has_no_room_for_may_be_left_out(tmp_path: Path, source: str, compiles: bool) -> None:
+    path = tmp_path / "answer_file.py"
+    path.write_text(source)
+    a, b = torch.ones(64, 512, dtype=torch.float16), torch.ones(512, 64, dtype=torch.float16)
+    outcome = sandbox.run(bundle_file(path, "matmul"), [(a, b, 2), (a[:, :511], b[:511], 2)], mode="compile", targets=(80,))
+    assert not outcome.stopped
+    if compiles:
+        assert outcome.failure is None
+        assert outcome.compiled == {(80, case, "matmul_kernel") for case in (0, 1)}
+    else:
+        assert outcome.failure is not None and "shared memory" in outcome.failure.message
+
+
 @pytest.mark.parametrize(
     "mask",
     ["(offsets < n) and (offsets >= 0)", "(offsets < 0) or (offsets < n)", "not (offsets >= n)", "(n > 0) and (offsets < n)"],

@@ -200,6 +200,13 @@ WRITTEN = {
         ADD.replace("tl.constexpr", "T.constexpr").replace("tl.", "T."),
         ADD.replace("tl.constexpr", "constexpr"),
     ],
+    "functions of Triton's language, imported by name": [
+        "@triton.jit\ndef place(size: tl.constexpr):\n    return tl.program_id(0) * size + tl.arange(0, size)",
+        ADD.replace("tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)", "place(BLOCK)"),
+        "vector_add(torch.ones(3), torch.ones(3))",
+        "from triton.language import program_id, arange, load, store",
+        ADD.replace("tl.pro", "pro").replace("tl.arange", "arange").replace("tl.load", "load").replace("tl.store", "store"),
+    ],
     "annotations of one's own": [
         "class Vector: pass\nfrom typing import Annotated\nVector2 = Annotated[torch.Tensor, object()]",
         ADD.replace("def vector_add(x, y):", "def vector_add(x: Vector2, y: 'Vector') -> Vector:"),

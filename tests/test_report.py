@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -188,3 +190,17 @@ def test_an_unknown_kind_is_an_error_at_once() -> None:
         Finding("typo", "")
     with pytest.raises(ValueError, match="no pattern"):
         Finding("race", "", pattern="tail")
+
+
+@pytest.mark.parametrize(
+    ("answer", "file", "again"),
+    [
+        ("mine", "", 'check("double", mine, seed=3)'),
+        ("<lambda>", "", 'check("double", double, seed=3)'),
+        ("", "my answers/a.py", "course check double 'my answers/a.py' --seed 3"),
+    ],
+)
+def test_the_line_that_repeats_a_check_can_be_copied(answer: str, file: str, again: str) -> None:
+    report = replace(REPORTS["failed"], answer=answer, file=file)
+    assert f"`{again}`" in as_text(report)
+    assert html.escape(again) in as_html(report)

@@ -19,6 +19,7 @@ from course_lib.checking import sandbox
 from course_lib.checking.bundle import Bundle, bundle_file
 from course_lib.checking.collect import bundle_function
 from course_lib.checking.findings import Finding, Report
+from course_lib.checking.notebook import bundle_notebook
 from course_lib.checking.report import choose_hint
 from course_lib.checking.source import CannotBundle
 from course_lib.checking.stages import STAGES, Work
@@ -37,8 +38,9 @@ def check(name: str, answer: Any, *, seed: int | None = None) -> Report:
 
 
 def check_file(name: str, path: Path, seed: int | None = None) -> Report:
-    """Judge the function called `name` in the file at `path`; see `check`. The file is not imported here."""
-    return _judge(name, lambda: bundle_file(path, name), seed)
+    """Judge the function called `name` in a Python file or a notebook (.ipynb); see `check`. It is not run in this process."""
+    bundle = bundle_notebook if path.suffix == ".ipynb" else bundle_file
+    return replace(_judge(name, lambda: bundle(path, name), seed), file=str(path))
 
 
 def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Report:

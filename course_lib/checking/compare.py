@@ -72,7 +72,9 @@ def _diagnose(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> tuple[str
     how_many = "the only element is" if got.size == 1 else f"{count} of {got.size} elements {'is' if count == 1 else 'are'}"
     if np.isnan(want[wrong]).all():
         return "mismatch", f"{how_many} {'a number' if count == 1 else 'numbers'} where NaN was expected"
-    return "mismatch", f"{how_many} wrong; the largest difference is {np.nanmax(np.abs(got - want)[wrong]):.4g}"
+    with np.errstate(invalid="ignore"):  # inf − inf
+        largest = np.nanmax(np.abs(got - want)[wrong])
+    return "mismatch", f"{how_many} wrong{f'; the largest difference is {largest:.4g}' if count > 1 else f', by {largest:.4g}'}"
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import itertools
 import json
 import linecache
 import os
@@ -20,15 +21,15 @@ import sys
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from triton import AsyncCompileMode, FutureKernel
-from triton.compiler.errors import CompilationError
+from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
 from triton.runtime._async_compile import active_mode
 from triton.runtime.autotuner import Autotuner
-from triton.runtime.jit import JITCallable, JITFunction, get_jit_fn_file_line
+from triton.runtime.errors import OutOfResources, PTXASError
+from triton.runtime.jit import JITCallable, JITFunction
 
 from course_lib.checking import pretend_gpu, wire
 from course_lib.checking.inside import ANSWER_FILE, Whereabouts, load_answer, load_arrays
@@ -39,8 +40,15 @@ AT_ONCE = min(4, len(os.sched_getaffinity(0)))
 PATIENCE = 20.0
 """Seconds that one kernel may take to compile. Most take a tenth of one; a tile of 2¹⁸ elements takes most of a minute."""
 
-_run, _tune, _parse = JITFunction.run, Autotuner.run, JITCallable.parse  # Triton's own, of which this module takes the place
+_run, _tune, _bench, _parse = JITFunction.run, Autotuner.run, Autotuner._bench, JITCallable.parse
+"""Triton's own functions, whose places this module takes."""
 _parsing = threading.Lock()
+
+
+LEFT_OUT = (OutOfResources, CompileTimeAssertionFailure, PTXASError)
+"""Errors of a configuration that `@triton.autotune` leaves out."""
+NEVER = [float("inf")] * 3
+"""How long a configuration takes that is left out; see `Autotuner._bench`."""
 
 
 class DoesNotCompile(Exception):
@@ -62,62 +70,54 @@ class CompilerUnavailable(Exception):
 def run(request: dict[str, Any], where: Whereabouts) -> None:
     """Compile every launch that the answer makes on every case, for every target in turn.
 
-    Notes which kernels were compiled, and which calls of the launcher stopped over an error of its own, as they may where
-    results are asked for that were never computed. If the compiler has trouble of its own, notes that instead.
+    For each target all calls are made twice. The first time only begins to compile, so that several kernels can be compiled at
+    once; the second time each launch waits for its own, and raises where it would on a GPU. Notes which kernels were compiled,
+    and which calls of the launcher stopped over an error of its own, as they may where results are asked for that were never
+    computed. If the compiler has trouble of its own, notes that instead.
     """
     arrays = load_arrays()
-    compiled: set[tuple[int, int, str]] = set()
-    stopped: list[tuple[int, int, str]] = []
-    unavailable = None
+    told: dict[str, Any] = {"compiled": [], "stopped": [], "unavailable": None}
     pool = ThreadPoolExecutor(AT_ONCE)
     outer = active_mode.get()
     try:
         for target in request["targets"]:
             pretend_gpu.install(target)
-            compiler = _Compiler(target, where)
             active_mode.set(AsyncCompileMode(pool))
-            with PretendGpu():
-                answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
-                for number, values in enumerate(request["cases"]):
-                    where.case = number
-                    where.write()
-                    if error := compiler.call(answer, wire.unpack(values, arrays, poison=0.0)):
-                        stopped.append((target, number, f"{type(error).__name__}: {error}"))
-            compiled |= compiler.finish()
+            for waits in (False, True):
+                compiler = _Compiler(target, where, waits)
+                with PretendGpu():
+                    answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
+                    for number, values in enumerate(request["cases"]):
+                        where.case = number
+                        if error := compiler.call(answer, wire.unpack(values, arrays, poison=0.0)):
+                            told["stopped"] += [(target, number, f"{type(error).__name__}: {error}")] * waits
+            told["compiled"] += sorted(compiler.compiled)
     except CompilerUnavailable as error:
-        unavailable = str(error)
+        told["unavailable"] = str(error)
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     finally:
         active_mode.set(outer)
     pool.shutdown()
-    told = {"compiled": sorted(compiled), "stopped": stopped, "unavailable": unavailable}
     request["save"]("compiled.json", json.dumps(told).encode())
 
 
-@dataclass(frozen=True)
-class _Launch:
-    """A launch that was not carried out, and the kernel that is being compiled for it."""
-
-    case: int
-    kernel: JITFunction
-    line: int | None
-    compiled: Any
-
-
 class _Compiler:
-    """Takes the place of Triton's launches, for one target."""
+    """Takes the place of Triton's launches, for one target; `compiled` holds (target, case, kernel) of those waited for."""
 
-    def __init__(self, target: int, where: Whereabouts) -> None:
+    def __init__(self, target: int, where: Whereabouts, waits: bool) -> None:
         self.target = target
         self.where = where
-        self.launches: list[_Launch] = []
+        self.waits = waits
+        self.compiled: set[tuple[int, int, str]] = set()
         self.kernels: dict[int, JITFunction] = {}
-        self.refused: dict[str, DoesNotCompile] = {}
-        self.tuning = self.queueing = False
+        self.refused: dict[str, Exception] = {}
+        self.timings: dict[tuple[int, int], list[float]] = {}
+        self.tuning = self.queueing = self.benching = False
         JITFunction.run = lambda kernel, *args, **kwargs: self.launch(kernel, *args, **kwargs)
         Autotuner.run = lambda tuner, *args, **kwargs: self.tune(tuner, *args, **kwargs)
+        Autotuner._bench = lambda tuner, *args, **kwargs: self.bench(tuner, *args, **kwargs)
         Autotuner.do_bench = property(lambda tuner: _call_once)
         JITCallable.parse = _parse_alone
 
@@ -126,74 +126,84 @@ class _Compiler:
         stopped = None
         try:
             answer(*arguments)
-        except (DoesNotCompile, CompilerUnavailable):
-            raise
         except Exception as error:
             stopped = error
-        for refusal in self.refused.values():  # the answer has caught it, and launched that kernel in no other way
-            raise refusal
+        for refusal in self.refused.values():  # the answer may have caught it, but has launched that kernel in no other way
+            if self.waits or isinstance(refusal, CompilerUnavailable):
+                raise refusal
         return stopped
 
     def launch(self, kernel: JITFunction, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
-        """Begin to compile, where `kernel[grid](…)` or `kernel.warmup(…)` was called; the latter wants the result at once."""
+        """Compile, where `kernel[grid](…)` or `kernel.warmup(…)` was called."""
         if id(kernel) not in self.kernels:
             self.kernels[id(kernel)] = kernel
             kernel.device_caches.clear()  # each target's GPU is device 0
-        line = _line_of_launch()
+        self.where.line = _line_of_launch() or -1
+        self.where.write()
         try:
             compiled = _run(kernel, *args, grid=grid, warmup=True, **kwargs)
-            if self.queueing:
+            if self.queueing or not (self.waits or self.benching or warmup):
                 return None
-            if warmup or self.tuning:
-                compiled = _finished(compiled)
+            compiled = _finished(compiled)
         except Exception as error:
-            if self.tuning or self.queueing:
-                raise
-            raise self.refusal(error, kernel, line) from error
+            if not self.tuning and not self.queueing:
+                self.refuse(kernel, error)
+            raise
         self.refused.pop(kernel.__name__, None)
-        self.launches.append(_Launch(self.where.case, kernel, line, compiled))
+        self.compiled.add((self.target, self.where.case, kernel.__name__))
         return compiled if warmup else None
 
     def tune(self, tuner: Autotuner, *args: Any, **kwargs: Any) -> Any:
-        """Compile all configurations, and let Triton leave out those that the GPU has no room for, and take the first other."""
+        """Let `@triton.autotune` take the first configuration that the GPU has room for. The first launch compiles them all."""
         kernel = tuner.fn
         while not isinstance(kernel, JITFunction):
             kernel = kernel.fn
-        line = _line_of_launch()
         try:
-            self.queueing = True
-            tuner.warmup(*args, **{name: value for name, value in kwargs.items() if name != "warmup"})
+            if (id(tuner), id(tuner.configs[0])) not in self.timings:
+                self.queueing = True
+                tuner.warmup(*args, **{name: value for name, value in kwargs.items() if name != "warmup"})
             self.queueing, self.tuning = False, True
-            return _tune(tuner, *args, **kwargs)
+            return self.tuned(tuner, *args, **kwargs)
         except Exception as error:
-            raise self.refusal(error, kernel, line) from error
+            self.refuse(kernel, error)
+            raise
         finally:
-            self.queueing = self.tuning = False
+            self.queueing = self.tuning = self.benching = False
 
-    def finish(self) -> set[tuple[int, int, str]]:
-        """Wait for all that is being compiled; returns (target, case, kernel) of each launch."""
-        for launch in self.launches:
-            self.where.case, self.where.line = launch.case, launch.line or -1
-            self.where.write()
-            try:
-                _finished(launch.compiled)
-            except Exception as error:
-                raise self.refusal(error, launch.kernel, launch.line) from error
-        return {(self.target, launch.case, launch.kernel.__name__) for launch in self.launches}
+    def tuned(self, tuner: Autotuner, *args: Any, **kwargs: Any) -> Any:
+        """Launch with the best configuration, or the next where that has no room after all: other arguments may need more."""
+        try:
+            return _tune(tuner, *args, **kwargs)
+        except LEFT_OUT:
+            key = (id(tuner), id(tuner.best_config))
+            if self.timings.get(key) == NEVER:
+                raise
+            self.timings[key] = NEVER
+            tuner.cache.clear()
+            return self.tuned(tuner, *args, **kwargs)
 
-    def refusal(self, error: Exception, kernel: JITFunction, launched: int | None) -> Exception:
-        """Why a launch did not compile. It is kept, so that an answer that catches it is not taken for one that compiles."""
-        details: dict[str, Any] = {"target": self.target, "kernel": kernel.__name__, "line": launched}
+    def bench(self, tuner: Autotuner, *args: Any, config: Any, **kwargs: Any) -> list[float]:
+        """Judge a configuration once, as Triton would measure it."""
+        key = (id(tuner), id(config))
+        if key not in self.timings:
+            self.benching = True
+            self.timings[key] = _bench(tuner, *args, config=config, **kwargs)
+            self.benching = False
+        return self.timings[key]
+
+    def refuse(self, kernel: JITFunction, error: Exception) -> None:
+        """Note why a launch of the kernel does not compile, until another does."""
+        details: dict[str, Any] = {"target": self.target, "kernel": kernel.__name__, "line": self.where.line}
+        refusal: Exception
         if isinstance(error, TimeoutError):
-            reason = f"it had not finished after {PATIENCE:.0f} s"
-            refusal = DoesNotCompile(reason, **details, seconds=PATIENCE)
+            refusal = DoesNotCompile(f"it had not finished after {PATIENCE:.0f} s", **details, seconds=PATIENCE)
         elif isinstance(error, OSError) or str(error).startswith("Cannot find"):
-            return CompilerUnavailable(f"{type(error).__name__}: {error}")
+            refusal = CompilerUnavailable(f"{type(error).__name__}: {error}")
         else:
             reason, place = explained(error)
             refusal = DoesNotCompile(reason, **details | place)
+        refusal.__cause__ = error
         self.refused[kernel.__name__] = refusal
-        return refusal
 
 
 def _parse_alone(function: JITCallable) -> ast.Module:
@@ -202,10 +212,10 @@ def _parse_alone(function: JITCallable) -> ast.Module:
         return _parse(function)
 
 
-def _call_once(kernel_call: Any, **_: Any) -> tuple[float, float, float]:
+def _call_once(kernel_call: Any, **_: Any) -> list[float]:
     """Takes the place of measuring a configuration: there is nothing here to measure."""
     kernel_call()
-    return 0.0, 0.0, 0.0
+    return [0.0, 0.0, 0.0]
 
 
 def _finished(compiled: Any) -> Any:
@@ -230,8 +240,9 @@ def explained(error: Exception) -> tuple[str, dict[str, Any]]:
     function, line = _function_and_line(located)
     if function is None or line is None:
         return _plain(str(text)), {}
-    file, first = get_jit_fn_file_line(function)
-    number = first + line - 1
+    file = function.fn.__code__.co_filename
+    decorators = itertools.takewhile(lambda text: not text.lstrip().startswith("def "), function.raw_src)
+    number = function.starting_line_number + len(list(decorators)) + line - 1
     if file == str(Path(ANSWER_FILE).resolve()):
         return _plain(str(text)), {"line": number}
     return _plain(str(text)), {"elsewhere": (Path(file).name, number, linecache.getline(file, number).strip())}

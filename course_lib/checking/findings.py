@@ -168,6 +168,8 @@ class Report:
     judged: bool = True
     answer: str = ""
     """What the judged function is called where it was written; the exercise's name if empty."""
+    file: str = ""
+    """The file that held the answer, where `course check` was given one."""
 
     @property
     def done(self) -> bool:

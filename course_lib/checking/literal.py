@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copyreg
 import sys
+from types import FunctionType
 from typing import Any
 
 IMPORTS = ("import torch as _torch", "import triton as _triton", "import triton.language as _tl")
@@ -46,10 +47,18 @@ def attributes(value: Any) -> dict[str, Any] | None:
 
 def importable(value: Any) -> tuple[str, str] | None:
     """The module and the name by which others can import `value`."""
+    value = _original(value)
     module, called = getattr(value, "__module__", None), getattr(value, "__name__", None)
     if not isinstance(module, str) or not isinstance(called, str) or module == "__main__":
         return None
-    return (module, called) if getattr(sys.modules.get(module), called, None) is value else None
+    return (module, called) if _original(getattr(sys.modules.get(module), called, None)) is value else None
+
+
+def _original(value: Any) -> Any:
+    """A function of Triton's language, also where the interpreter has put one of its own into its place."""
+    if getattr(value, "__module__", None) == "triton.runtime.interpreter" and isinstance(value, FunctionType):
+        return (value.__kwdefaults__ or {}).get("member", value)
+    return value
 
 
 def restored(kind: type, attributes: dict[str, Any]) -> Any:

@@ -6,6 +6,7 @@ Pure functions from values to strings.
 from __future__ import annotations
 
 import html
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -223,7 +224,12 @@ def _notes(report: Report) -> list[str]:
 def _replay(report: Report) -> str:
     if report.passed or not report.done or report.seed is None:
         return ""
-    return f'The same inputs again: `check("{report.name}", {report.answer or report.name}, seed={report.seed})`'
+    if report.file:
+        again = f"course check {report.name} {shlex.quote(report.file)} --seed {report.seed}"
+    else:
+        answer = report.answer if report.answer.isidentifier() else report.name
+        again = f'check("{report.name}", {answer}, seed={report.seed})'
+    return f"The same inputs again: `{again}`"
 
 
 def _code(text: str) -> str:

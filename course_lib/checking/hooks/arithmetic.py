@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dis
 import functools
+import importlib
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,7 @@ def patch() -> None:
         builder.get_bf16 = _no_bf16_constant
     _patch_min_max()
     _patch_reductions()
+    _refuse_libdevice()
 
 
 def _refusing_raw_bits(method: Any) -> Any:
@@ -46,6 +50,24 @@ def _raw_bits(kind: Any) -> CannotInterpret:
 
 def _no_bf16_constant(self: Any, value: float) -> Any:
     raise _raw_bits("bf16")
+
+
+ONLY_ON_A_GPU = ("triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice")
+"""Modules whose functions are calls of NVIDIA's library of device functions. In the interpreter they return nothing."""
+
+
+def _refuse_libdevice() -> None:
+    for module in map(importlib.import_module, ONLY_ON_A_GPU):
+        for name, function in inspect.getmembers(module, inspect.isroutine):
+            if function.__module__ == module.__name__:
+                setattr(module, name, _refusing_call(name))
+
+
+def _refusing_call(name: str) -> Callable[..., Any]:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise CannotInterpret(f"Triton's interpreter has no libdevice, of which the kernel calls `{name}`")
+
+    return refuse
 
 
 def _patch_min_max() -> None:

@@ -106,7 +106,11 @@ def _leaving_tiles(method: Any) -> Any:
 def _patch_names() -> None:
     """Let a kernel call `arange` that came by `from triton.language import arange`, not only `tl.arange`."""
     language = interp.tl
-    originals = {id(value): name for name, value in inspect.getmembers(language) if language.core.is_builtin(value)}
+    originals = {
+        id(value): (module, name)
+        for module in (language.core, language.math, language)
+        for name, value in inspect.getmembers(module, callable)
+    }
     prepare = interp._patch_lang
 
     @functools.wraps(prepare)
@@ -120,9 +124,9 @@ def _patch_names() -> None:
         names.setdefault("_course_language", language)  # the interpreter looks for the module among a kernel's names
         scope = prepare(fn)
         for name, value in list(names.items()):
-            if id(value) in originals:
+            if id(value) in originals and (now := getattr(*originals[id(value)])) is not value:
                 _renamed.append((names, name, value))
-                names[name] = getattr(language, originals[id(value)])
+                names[name] = now
         return scope
 
     interp._patch_lang = prepared

@@ -1,0 +1,130 @@
+"""A notebook's file as a bundle: the lines of its code cells that a function needs, in their order.
+
+It is as if the notebook had been run from top to bottom, so that of two definitions the last counts. Only statements that
+define what the function uses are taken, directly or through others; checks, experiments and figures are left out.
+
+Not here: functions that a running notebook holds (`collect.py`).
+"""
+
+from __future__ import annotations
+
+import ast
+import symtable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
+
+from course_lib.checking import source
+from course_lib.checking.bundle import Bundle, Chunk
+from course_lib.checking.source import CannotBundle
+
+TRANSPARENT = ("capture", "prun", "time", "timeit")
+"""Cell magics under which the rest of the cell is Python that is run as it is. Cells under others are left out."""
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """A statement at the top level of a code cell (the first is cell 1).
+
+    It may bind names (`x = 1`, `def x():`), change what a name means (`x[0] = 1`, `x.append(1)`), and use names.
+    """
+
+    cell: int
+    node: ast.stmt
+    binds: frozenset[str]
+    changes: frozenset[str]
+    uses: frozenset[str]
+
+    @property
+    def imports(self) -> bool:
+        return isinstance(self.node, ast.Import | ast.ImportFrom)
+
+    @property
+    def lines(self) -> range:
+        """The numbers of its lines in the cell, decorators included."""
+        first = min([self.node.lineno, *(decorator.lineno for decorator in getattr(self.node, "decorator_list", ()))])
+        return range(first, (self.node.end_lineno or first) + 1)
+
+
+def bundle_notebook(path: Path, name: str) -> Bundle:
+    """The function `name` of the notebook at `path`, with all it uses. Nothing is run here."""
+    try:
+        notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+    except Exception as error:  # nbformat raises errors of many kinds
+        raise CannotBundle(f"{path} cannot be read as a notebook: {error}.") from error
+    cells = [_python(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
+    statements = [one for number, text in enumerate(cells, 1) for one in _statements(text, number, path)]
+    if not any(name in one.binds for one in statements):
+        raise CannotBundle(f"No code cell of {path.name} defines a function called `{name}`.")
+    return _joined(_needed(statements, name), cells, path, name)
+
+
+def _python(cell: str) -> str:
+    """A cell without IPython's own syntax, line by line."""
+    first, _, rest = cell.partition("\n")
+    if first.startswith("%%"):
+        return f"\n{_python(rest)}" if first[2:].split()[:1] in ([magic] for magic in TRANSPARENT) else ""
+    text = cell.lstrip("\n")  # IPython would drop these lines
+    return "\n" * (len(cell) - len(text)) + str(TransformerManager().transform_cell(text))
+
+
+def _statements(text: str, cell: int, path: Path) -> list[_Statement]:
+    try:
+        nodes = ast.parse(text).body
+    except SyntaxError as error:
+        message = f"{path.name}, code cell {cell}, line {error.lineno}: {error.msg}. Python cannot read this cell."
+        raise CannotBundle(message) from error
+    statements = []
+    for node in nodes:
+        alone = ast.unparse(node)
+        symbols = symtable.symtable(alone, path.name, "exec").get_symbols()
+        binds = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
+        uses = frozenset.union(*map(frozenset, source.free_names(alone)))
+        statements.append(_Statement(cell, node, frozenset(binds), frozenset(_changed(node)), uses))
+    return statements
+
+
+def _changed(node: ast.AST) -> Iterator[str]:
+    """Names of the objects that a statement changes; what a function does when it is called is not looked at."""
+    called = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    part = node.value.func if called else node  # type: ignore[attr-defined]
+    if isinstance(part, ast.Attribute | ast.Subscript) and (called or isinstance(part.ctx, ast.Store)):
+        while isinstance(part, ast.Attribute | ast.Subscript):
+            part = part.value
+        if isinstance(part, ast.Name):
+            yield part.id
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        for child in ast.iter_child_nodes(node):
+            yield from _changed(child)
+
+
+def _needed(statements: list[_Statement], name: str) -> list[_Statement]:
+    """The statements that `name` needs, directly or through others; not what is called on a module, as `torch.manual_seed`."""
+    modules = {bound for one in statements if one.imports for bound in one.binds}
+    names, number = {name}, 0
+    while len(names) > number:
+        number = len(names)
+        needed = [one for one in statements if one.binds & names or (one.changes - modules) & names or _takes_all(one.node)]
+        names = names.union(*(one.uses for one in needed))
+    return needed
+
+
+def _takes_all(node: ast.stmt) -> bool:
+    """Whether it is `from … import *`, or an import from `__future__`."""
+    return isinstance(node, ast.ImportFrom) and (node.module == "__future__" or node.names[0].name == "*")
+
+
+def _joined(statements: list[_Statement], cells: list[str], path: Path, name: str) -> Bundle:
+    """The statements' lines as one module, with a chunk for each run of neighbouring lines."""
+    future = [one for one in statements if isinstance(one.node, ast.ImportFrom) and one.node.module == "__future__"]
+    text, chunks = "".join(f"{ast.unparse(one.node)}\n" for one in future), []
+    places = sorted({(one.cell, line) for one in statements if one not in future for line in one.lines})
+    for (cell, _), run in groupby(enumerate(places), key=lambda place: (place[1][0], place[1][1] - place[0])):
+        lines = [line for _, (_, line) in run]
+        chunks.append(Chunk(text.count("\n") + 1, len(lines), f"{path.name}, code cell {cell}", lines[0]))
+        text += "".join(f"{cells[cell - 1].split(chr(10))[line - 1]}\n" for line in lines)
+    return Bundle(name, text, tuple(chunks), (str(path.resolve().parent),))
