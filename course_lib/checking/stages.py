@@ -341,7 +341,7 @@ def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
 # --- values -------------------------------------------------------------------------------------------------------
 
 
-NEAR = 0.01
+NEAR = 0.05
 """The largest relative difference of a result that is nearly right."""
 
 
