@@ -36,10 +36,15 @@ def rendered(error: BaseException) -> list[str]:
 
 
 def origin_of(filename: str) -> str:
-    """Where code comes from, in the words of its author: "cell In[3]" or a file's name."""
+    """A place in the words of its author: "cell In[3]" or a file's name."""
+    number = cells().get(filename)
+    return Path(filename).name if number is None else f"cell In[{number}]"
+
+
+def cells() -> dict[str, int]:
+    """The notebook's cells that have been run in this Python: the name that each goes by as a file, and its number."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    numbers = getattr(getattr(shell, "compile", None), "_filename_map", {})
-    return f"cell In[{numbers[filename]}]" if filename in numbers else Path(filename).name
+    return dict(getattr(getattr(shell, "compile", None), "_filename_map", {}))
 
 
 def _is_own(filename: str) -> bool:

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from course_lib.checking.bundle import CannotBundle, bundle_file, bundle_function
+from course_lib.checking.bundle import bundle_file
+from course_lib.checking.collect import bundle_function
+from course_lib.checking.source import CannotBundle
 
 MODULE = '''
 import math
@@ -89,9 +91,9 @@ def test_a_function_takes_along_all_it_uses_and_nothing_else(module: ModuleType)
     assert "object()" not in bundle.source
 
 
-def test_an_alias_is_called_by_the_name_that_is_asked_for(module: ModuleType) -> None:
+def test_an_alias_comes_along(module: ModuleType) -> None:
     bundle = bundle_function(module.other_name, "vector_add")
-    assert result_of(bundle.source, "vector_add", 1) == module.answer(1)
+    assert result_of(bundle.source, bundle.name, 1) == module.answer(1)
 
 
 def test_a_line_of_the_bundle_is_known_by_its_place_in_the_file(module: ModuleType) -> None:
@@ -103,12 +105,201 @@ def test_a_line_of_the_bundle_is_known_by_its_place_in_the_file(module: ModuleTy
     assert line.text.startswith("return Plan()")
 
 
-def test_the_same_name_with_two_meanings_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "twice.py"
-    factory = "def make(block):\n    def helper(): return block\n    return helper\n"
-    path.write_text(factory + "a, b = make(1), make(2)\ndef answer(): return a() + b()\n")
-    with pytest.raises(CannotBundle, match="two different things"):
-        bundle_function(load(path, "twice").answer, "answer")
+KINDS = {
+    "a class without methods": """
+class Config:
+    BLOCK = 64
+def answer(): return Config.BLOCK, Config().BLOCK
+""",
+    "a class and its base": """
+class Base:
+    def one(self): return SIZE
+class Derived(Base):
+    two = 2
+SIZE = 7
+def answer(): return Derived().one() + Derived.two
+""",
+    "dataclasses, and an instance of one": """
+from dataclasses import dataclass, field
+@dataclass
+class Plan:
+    block: int = 32
+    sizes: list = field(default_factory=lambda: [1, 2])
+@dataclass(frozen=True, slots=False)
+class Frozen:
+    plan: Plan
+PLAN = Frozen(Plan(64))
+def answer(): return PLAN.plan.block, PLAN.plan.sizes, Plan().block
+""",
+    "named tuples": """
+from collections import namedtuple
+from typing import NamedTuple
+Point = namedtuple("Point", "x y", defaults=[5])
+class Tile(NamedTuple):
+    rows: int
+    columns: int = 16
+    def size(self): return self.rows * self.columns
+TILE = Tile(4)
+def answer(): return tuple(Point(1)), TILE.size(), tuple(TILE)
+""",
+    "an enumeration and a member": """
+from enum import Enum, IntEnum
+class Mode(Enum):
+    FAST = 1
+    SAFE = "s"
+class Level(IntEnum):
+    HIGH = 3
+MODE = Mode.SAFE
+def answer(level=Level.HIGH): return MODE is Mode.SAFE, MODE.value, Mode.FAST.value, level + 1
+""",
+    "plain objects": """
+from types import SimpleNamespace
+class Cache:
+    def __init__(self, size): self.size = size
+    def get(self): return self.size
+CACHE, SPACE = Cache(9), SimpleNamespace(a=1, b=(2, None))
+get = CACHE.get
+def answer(): return CACHE.get(), SPACE.a, SPACE.b, get()
+""",
+    "decorators of libraries": """
+import functools, torch
+@functools.lru_cache(maxsize=None)
+def square(n): return n * n + OFFSET
+@functools.cache
+def cube(n): return n ** 3
+OFFSET = 1
+@torch.no_grad()
+def answer(): return square(3), cube(2), torch.is_grad_enabled()
+""",
+    "a decorator of one's own": """
+import functools
+def twice(function):
+    @functools.wraps(function)
+    def inner(*args): return 2 * function(*args)
+    return inner
+def thrice(function):
+    def inner(*args): return 3 * function(*args)
+    return inner
+@twice
+def two(): return 1
+@thrice
+def three(): return 1
+@thrice
+def answer(): return two() + three()
+""",
+    "partial functions": """
+from functools import partial
+def add(x, y, z=0): return x + y + z
+add_two = partial(add, 2, z=SIZE) if (SIZE := 5) else None
+def answer(): return add_two(1)
+answer = partial(answer)
+""",
+    "lambdas": """
+cdiv = lambda a, b: (a + b - 1) // b
+table = {"up": lambda n: n + STEP, "down": lambda n: n - STEP}
+first, second = (lambda: 1), (lambda: 2)
+STEP = 10
+def scaled(by): return lambda n: (
+    n * by
+    + STEP
+)
+fivefold = scaled(5)
+answer = lambda n=3: (cdiv(n, 2), table["up"](n), table["down"](n), first(), second(), fivefold(n))
+""",
+    "closures over plain data": """
+def make(block, sizes=(1,)):
+    def launch(n): return n * block + sum(sizes)
+    return launch
+small, large = make(2), make(64, sizes=[5, 6])
+block = 1000
+def answer(): return small(1), large(1), block
+""",
+    "closures that call each other": """
+def make():
+    def down(n): return "end" if n == 0 else down(n - 1)
+    def start(n): return down(n)
+    return start
+answer = (lambda start: lambda: start(3))(make())
+""",
+    "defaults that changed since": """
+SIZE = 64
+def one(n=SIZE, *, other=SIZE): return n, other
+def made():
+    for size in (1, 2):
+        def two(n=size): return n
+        yield two
+a, b = made()
+def answer(): return one(), a(), b()
+""",
+    "a name redefined, with the old meaning kept": """
+def helper(): return "old"
+old = helper
+def helper(): return "new" + old()
+def answer(): return helper(), old()
+""",
+    "functions in a dict and in a list": """
+def up(n): return n + 1
+def down(n): return n - 1
+TABLE = {"up": up, "both": [up, down]}
+def answer(): return TABLE["up"](1), [step(1) for step in TABLE["both"]]
+""",
+    "annotations of many kinds": """
+from typing import Annotated, Callable, Optional, Union
+import torch
+class Config:
+    block: "int" = 3
+Number = Union[int, float]
+Odd = Annotated[int, object()]
+def inner(f: Callable[[int], Number], c: Config, o: Optional[Odd] = None) -> Optional[Config]:
+    n: Odd = f(c.block)
+    return n
+def answer(x: torch.Tensor | None = None): return inner(lambda n: n + 1, Config())
+""",
+    "names looked up in globals()": """
+BLOCK, OTHER = 64, 3
+def answer(): return globals()["BLOCK"], globals().get("OTHER")
+""",
+    "recursion": """
+def answer(n=3): return 1 if n == 0 else n * answer(n - 1)
+""",
+    "a name that the answer shadows": """
+def vector_add(x): return x + 1
+def mine(): return vector_add(1)
+answer = mine
+""",
+    "odd values": """
+import math, torch
+VALUES = (1 + 2j, ..., range(3), torch.Size([2, 3]), torch.float16, math, -math.inf, b"x", frozenset({1}), {1: {2}})
+def answer(): return [v for v in VALUES if v is not math], VALUES[5].pi
+""",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_an_answer_may_use_comes_along(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "written.py"
+    path.write_text(KINDS[kind])
+    module = load(path, "written_for_a_test")
+    bundle = bundle_function(module.answer, "vector_add")
+    assert result_of(bundle.source, bundle.name) == module.answer(), bundle.source
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("import torch\nW = torch.ones(3)\ndef answer(): return W", "`answer` uses `W`, a Tensor"),
+        ("import torch\nTABLE = {'w': [torch.ones(3)]}\ndef answer(): return TABLE", "`answer` uses a Tensor"),
+        ("LOOP = []\nLOOP.append(LOOP)\ndef answer(): return LOOP", "refers to itself"),
+        ("f = open('/dev/null')\ndef answer(): return f", "import it from a file"),
+        ("exec('def made(): pass')\ndef answer(): return made()", "made by exec"),
+        ("class L(list): pass\nL1 = L([1])\ndef answer(): return L1", "`L1`, a L"),
+    ],
+)
+def test_what_cannot_come_along_is_named(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "written.py"
+    path.write_text(text)
+    with pytest.raises(CannotBundle, match=words):
+        bundle_function(load(path, "written_for_a_test").answer, "answer")
 
 
 def test_a_file_is_taken_as_it_is_and_not_run(tmp_path: Path) -> None:

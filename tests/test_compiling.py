@@ -66,7 +66,7 @@ REFUSED = {
         with_lines("    total = 0\n    for i in range(n):\n        total += 0.5"),
         "for i in range(n):",
     ),
-    "torch in a kernel": (with_lines("    y = torch.ones(3)"), None),
+    "torch in a kernel": (with_lines("    y = torch.ones(3)"), "y = torch.ones(3)"),
     "an unknown launch option": (
         DOUBLE.replace("BLOCK=64)", "BLOCK=64, num_wraps=4)"),
         "double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64, num_wraps=4)",
@@ -91,13 +91,44 @@ def test_what_only_the_compiler_refuses_is_refused_with_its_line(judged: Callabl
     assert finding.kernel == "double_kernel"
 
 
+HELPER = """
+import triton, triton.language as tl
+
+def len_of(x): pass
+
+@triton.jit
+def place(BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    return pid * BLOCK + tl.arange(0, BLOCK)
+"""
+
+
+@pytest.mark.parametrize("fault", ["some = [i for i in range(3)]", "some = len_of(pid)"])
+def test_a_fault_in_another_file_is_placed_there(judged: Callable[[str], Report], tmp_path: Path, fault: str) -> None:
+    helper = HELPER.replace("    return pid", f"    {fault}\n    return pid")
+    (tmp_path / "places.py").write_text(helper)
+    report = judged("from places import place\n" + DOUBLE.replace("pid * BLOCK + tl.arange(0, BLOCK)", "place(BLOCK)"))
+    assert [finding.kind for finding in report.findings] == ["does_not_compile"]
+    source = report.findings[0].source
+    assert source is not None
+    assert (source.origin, source.line, source.text) == ("places.py", helper.splitlines().index(f"    {fault}") + 1, fault)
+
+
+def test_the_line_is_that_of_the_function_at_fault_where_two_begin_alike(judged: Callable[[str], Report]) -> None:
+    helper = "@triton.jit\ndef helper(x):\n    y = x\n    {}\n    return y\n\n"
+    helpers = helper.format("y += x") + "first = helper\n\n" + helper.format("z = [i for i in range(3)]")
+    report = judged(DOUBLE.replace("@triton.jit", helpers + "@triton.jit", 1).replace("2 * x, mask", "helper(x), mask"))
+    source = report.findings[0].source
+    assert source is not None and source.text == "z = [i for i in range(3)]"
+
+
 def test_a_right_answer_is_compiled_for_each_target_at_each_launch(tmp_path: Path) -> None:
     path = tmp_path / "answer_file.py"
     path.write_text(DOUBLE)
     cases = [(torch.ones(n),) for n in (1, 16, 17)]
     outcome = sandbox.run(bundle_file(path, "double"), cases, mode="compile", targets=(75, 80, 90))
-    assert outcome.failure is None and outcome.undecided is None
-    assert list(outcome.compiled) == [f"double_kernel for sm_{target}" for target in (75, 80, 90) for _ in cases]
+    assert outcome.failure is None and not outcome.stopped
+    assert outcome.compiled == {(target, case, "double_kernel") for target in (75, 80, 90) for case in range(3)}
 
 
 def test_an_argument_that_is_one_is_a_constant_as_on_a_gpu(judged: Callable[[str], Report]) -> None:
@@ -137,13 +168,80 @@ def test_shared_memory_beyond_the_gpu_is_refused(tmp_path: Path) -> None:
     assert "shared memory" in refused.message
 
 
-def test_a_launcher_that_needs_results_is_a_stated_skip_and_no_refusal(judged: Callable[[str], Report]) -> None:
-    guarded = DOUBLE.replace(
-        "    return out", "    if x.numel() and out[0].item() != 2 * x[0].item():\n        raise ValueError\n    return out"
+LOOKED_AT = """
+import ctypes
+
+def computed(tensor):
+    return any((ctypes.c_float * tensor.numel()).from_address(tensor.data_ptr()))
+"""
+
+
+def with_end(lines: str) -> str:
+    return LOOKED_AT + DOUBLE.replace("    return out", f"{lines}\n    return out")
+
+
+TWO_STEPS = """
+@triton.jit
+def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask, other=0.0), mask=mask)
+
+def double(x):
+    out, seen = torch.empty_like(x), torch.zeros_like(x)
+    grid = (triton.cdiv(x.numel(), 64),)
+    double_kernel[grid](x, seen, x.numel(), BLOCK=64)
+    IF_COMPUTED copy_kernel[grid](seen, out, x.numel(), BLOCK=64)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["if computed(seen):", "assert computed(seen) or not len(x);"],
+    ids=["launches another kernel", "stops"],
+)
+def test_a_kernel_launched_only_where_results_are_computed_is_no_pass(judged: Callable[[str], Report], condition: str) -> None:
+    report = judged(LOOKED_AT + DOUBLE[: DOUBLE.index("def double(")] + TWO_STEPS.replace("IF_COMPUTED", condition))
+    assert not report.passed and not report.judged, report
+    assert [finding.kind for finding in report.findings] == ["no_verdict"]
+    assert "`copy_kernel`" in report.findings[0].message
+
+
+def test_a_launcher_that_stops_over_missing_results_after_its_launches_is_compiled(judged: Callable[[str], Report]) -> None:
+    assert judged(with_end("    assert computed(out) or not len(x)")).passed
+
+
+def test_what_is_wrong_in_the_interpreter_says_more_than_that_a_launcher_stopped(judged: Callable[[str], Report]) -> None:
+    report = judged(
+        DOUBLE.replace("    double_kernel[", "    assert triton.knobs.runtime.interpret; x + x\n    double_kernel[")
     )
-    report = judged(guarded)
-    assert [skip.stage for skip in report.skipped] == ["compiler"]
-    assert not {finding.kind for finding in report.findings} & {"crash", "does_not_compile"}
+    assert report.findings[0].kind == "torch_compute"
+
+
+@pytest.mark.parametrize("caught", ["except Exception:\n        pass", "finally:\n        return out"])
+def test_a_refusal_that_the_launcher_catches_is_a_refusal(judged: Callable[[str], Report], caught: str) -> None:
+    source = with_lines("    y = [i for i in range(3)]")
+    launch = "double_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)"
+    report = judged(source.replace(f"    {launch}", f"    try:\n        {launch}\n    {caught}"))
+    assert report.findings[0].kind == "does_not_compile"
+
+
+@pytest.mark.parametrize("end", ["import os; os._exit(0)", "raise SystemExit(0)", "import os; os.kill(os.getpid(), 9)"])
+def test_an_answer_that_ends_the_process_of_the_compiler_does_not_pass(judged: Callable[[str], Report], end: str) -> None:
+    report = judged(with_end(f"    if not triton.knobs.runtime.interpret: {end}"))
+    assert not report.passed
+    assert [finding.kind for finding in report.findings] == ["killed"]
+    assert "while its kernels were being compiled" in report.findings[0].message
+
+
+def test_a_tile_too_large_to_compile_in_time_is_named(judged: Callable[[str], Report]) -> None:
+    report = judged(DOUBLE.replace("64", "262144"))
+    assert [finding.kind for finding in report.findings] == ["timeout"]
+    finding = report.findings[0]
+    assert finding.kernel == "double_kernel" and finding.source is not None
+    assert finding.source.text.startswith("double_kernel[")
+    assert "compiling had not finished" in finding.message and "tile too large" in finding.details[0]
 
 
 def test_a_cache_that_cannot_be_written_is_a_stated_skip(
@@ -166,8 +264,8 @@ def test_an_autotuned_kernel_is_compiled_in_every_configuration(tmp_path: Path) 
     source = DOUBLE.replace("@triton.jit", f"@triton.autotune({configurations})\n@triton.jit").replace(", BLOCK=64)", ")")
     path.write_text(source.replace("(triton.cdiv(x.numel(), 64),)", "lambda meta: (triton.cdiv(x.numel(), meta['BLOCK']),)"))
     outcome = sandbox.run(bundle_file(path, "double"), [(torch.ones(5),)], mode="compile", targets=(80,))
-    assert outcome.failure is None and outcome.undecided is None
-    assert outcome.compiled == ("double_kernel for sm_80",)
+    assert outcome.failure is None and not outcome.stopped
+    assert outcome.compiled == {(80, 0, "double_kernel")}
 
 
 @pytest.mark.parametrize(

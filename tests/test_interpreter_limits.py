@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from course_lib import catalog
+from course_lib.catalog.inputs import LENGTHS
 from course_lib.catalog.model import Exercise, Tolerance
 from course_lib.checking import check as checking
 from course_lib.checking.check import check_file
@@ -51,7 +52,7 @@ def bf16(generator: torch.Generator, n: int) -> tuple[torch.Tensor]:
     return (torch.randn(n, generator=generator).to(torch.bfloat16),)
 
 
-BF16 = {"make_inputs": bf16, "targets": (80, 90), "tolerance": Tolerance(rtol=1e-2)}
+BF16 = {"make_inputs": bf16, "cases": LENGTHS, "targets": (80, 90), "tolerance": Tolerance(rtol=1e-2)}
 
 
 def test_bf16_arithmetic_gets_no_verdict(judge: Judge) -> None:

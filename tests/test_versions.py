@@ -13,13 +13,27 @@ TRITON = tuple(int(part) for part in version("triton").split(".")[:2])
 
 ANSWER = """
 import torch, triton, triton.language as tl
+import triton.language as T
+from triton.language import load, where
+
+TWO = tl.constexpr(2)
 
 @triton.jit
 def add(a, b):
     return a + b
 
 @triton.jit
-def double_kernel(x_ptr, out_ptr, n, {star}BLOCK: tl.constexpr):
+def larger(a, b):
+    if a > b:
+        return a
+    return b
+
+@triton.jit
+def larger_of(a, b):
+    return larger(a, b)
+
+@triton.jit
+def double_kernel(x_ptr, out_ptr, n, {star}BLOCK: {constexpr}):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
 {body}
@@ -53,6 +67,22 @@ KERNELS: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "and on tiles": (f"{LOAD}\ny = 2 * x\nmask = (offsets < n) and (offsets >= 0)\n{STORE}", {}),
     "a helper": (f"{LOAD}\ny = add(x, x)\n{STORE}", {}),
+    "a constant before a tile": (f"{LOAD}\ny = TWO * x\n{STORE}", {}),
+    "names without tl": (LOAD.replace("tl.load", "load") + f"\ny = where(x == x, 2 * x, x)\n{STORE}", {}),
+    "a constexpr under another name": (f"{LOAD}\ny = 2 * x\n{STORE}", {"constexpr": "T.constexpr"}),
+    "a reduction whose helper branches": (f"{PAIRS}\ny = tl.reduce(pairs, 1, larger_of) * 2\n{STORE}", {}),
+    "a flip back and forth": (f"{LOAD}\ny = 2 * tl.flip(tl.flip(x, 0), 0)\n{STORE}", {}),
+    "pairs of elements as one": (
+        """
+        x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+        tl.store(out_ptr + offsets, 2 * x, mask=mask)
+        pair = tl.program_id(0) * (BLOCK // 2) + tl.arange(0, BLOCK // 2)
+        whole = pair < n // 2
+        two = tl.load(x_ptr.to(tl.pointer_type(tl.int64)) + pair, mask=whole, other=0)
+        tl.store(x_ptr.to(tl.pointer_type(tl.int64)) + pair, two, mask=whole & (n < 0))""",
+        {},
+    ),
+    "two stores by the same lanes": (f"{LOAD}\ny = x\n{STORE}\ny = 2 * x\n{STORE}", {}),
     "a sum": (f"{PAIRS}\ny = tl.sum(pairs, axis=1)\n{STORE}", {}),
     "a maximum": (f"{PAIRS}\ny = 2 * tl.max(pairs, axis=1)\n{STORE}", {}),
     "a reduction of its own": (f"{PAIRS}\ny = tl.reduce(pairs, 1, add)\n{STORE}", {}),
@@ -66,8 +96,10 @@ KERNELS: dict[str, tuple[str, dict[str, str]]] = {
         r = tl.arange(0, 16)
         offsets = tl.program_id(0) * BLOCK + r[:, None] * 16 + r[None, :]
         x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)
+        usual = tl.abs(x) < 1e38  # an infinity would meet the zeros beside it
         two = tl.where(r[:, None] == r[None, :], 2.0, 0.0)
-        tl.store(out_ptr + offsets, tl.dot(x, two, input_precision="ieee"), mask=offsets < n)""",
+        y = tl.dot(tl.where(usual, x, 0.0), two, input_precision="ieee")
+        tl.store(out_ptr + offsets, tl.where(usual, y, 2 * x), mask=offsets < n)""",
         {"block": "256"},
     ),
     "atomic additions": (
@@ -106,7 +138,8 @@ UNTIL_3_8 = {"block pointers"}
 def source(what: str) -> str:
     body, options = KERNELS[what]
     lines = [line.removeprefix("    " * 2) for line in body.strip("\n").splitlines()]
-    holes = {"star": "", "fresh": "empty", "block": "64", "programs": "triton.cdiv(x.numel(), meta['BLOCK'])"}
+    holes = {"star": "", "constexpr": "tl.constexpr", "fresh": "empty", "block": "64"}
+    holes["programs"] = "triton.cdiv(x.numel(), meta['BLOCK'])"
     return ANSWER.format(body="\n".join(f"    {line}" for line in lines), **(holes | options))
 
 

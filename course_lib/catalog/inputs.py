@@ -5,11 +5,24 @@ Values are random, distinct and of both signs, so that a shifted, transposed or 
 
 from __future__ import annotations
 
+import math
+import random
 from typing import Any
 
 import torch
 
 from course_lib.catalog.model import Params
+
+SPECIAL = (0.0, -0.0, math.inf, -math.inf, math.nan, 1e-40, -1e-40, 3e38, -3e38, 1.0)
+"""Values that deserve a look of their own in fp32: zeros, infinities, NaN, numbers below the smallest normal one, huge ones."""
+
+
+def special(generator: torch.Generator, values: torch.Tensor) -> torch.Tensor:
+    """These values with `SPECIAL` ones among them, at places of their own."""
+    flat = values.reshape(-1).clone()
+    places = torch.randperm(flat.numel(), generator=generator)[: 2 * len(SPECIAL)]
+    flat[places] = torch.tensor(SPECIAL * 2)[: len(places)]
+    return flat.reshape(values.shape)
 
 
 def floats(generator: torch.Generator, *shape: int) -> torch.Tensor:
@@ -17,24 +30,27 @@ def floats(generator: torch.Generator, *shape: int) -> torch.Tensor:
     return torch.randn(shape, generator=generator, dtype=torch.float32)
 
 
-def vector(generator: torch.Generator, n: int) -> tuple[torch.Tensor]:
-    """One vector of `n` values."""
-    return (floats(generator, n),)
+def vector(generator: torch.Generator, n: int, values: str = "normal") -> tuple[torch.Tensor]:
+    """One vector of `n` values; "special" ones have those of `SPECIAL` among them."""
+    x = floats(generator, n)
+    return (special(generator, x) if values == "special" else x,)
 
 
-def two_vectors(generator: torch.Generator, n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two vectors of `n` values."""
-    return floats(generator, n), floats(generator, n)
+def two_vectors(generator: torch.Generator, n: int, values: str = "normal") -> tuple[torch.Tensor, torch.Tensor]:
+    """Two vectors of `n` values; see `vector`."""
+    return *vector(generator, n, values), *vector(generator, n, values)
 
 
-def matrix(generator: torch.Generator, m: int, n: int, layout: str = "rows") -> tuple[torch.Tensor]:
-    """An `m`×`n` matrix in one of several memory layouts.
+def matrix(generator: torch.Generator, m: int, n: int, layout: str = "rows", values: str = "normal") -> tuple[torch.Tensor]:
+    """An `m`×`n` matrix in one of several memory layouts; `values` as in `vector`, in row-major order only.
 
     "rows" is row-major; "transposed" is a view with the strides exchanged; "sliced" skips every other row and column of
-    a larger matrix; "row expanded" repeats one row with stride 0, "column expanded" one column.
+    a larger matrix; "row expanded" repeats one row with stride 0, "column expanded" one column; "overlapping" has the strides
+    2 and 1, so that rows share most of their elements.
     """
     makers: dict[str, Any] = {
-        "rows": lambda: floats(generator, m, n),
+        "rows": lambda: vector(generator, m * n, values)[0].reshape(m, n),
+        "overlapping": lambda: floats(generator, 2 * m + n).as_strided((m, n), (2, 1)),
         "transposed": lambda: floats(generator, n, m).t(),
         "sliced": lambda: floats(generator, 2 * m, 2 * n)[::2, 1::2],
         "row expanded": lambda: floats(generator, 1, n).expand(m, n),
@@ -45,11 +61,22 @@ def matrix(generator: torch.Generator, m: int, n: int, layout: str = "rows") -> 
 
 LENGTHS: tuple[Params, ...] = tuple({"n": n} for n in (1, 2, 3, 17, 31, 127, 128, 129, 1000, 1023, 1024, 1025, 2051, 0))
 """Lengths of a vector: one, primes, both sides of the usual block sizes, and none at all."""
+SPECIAL_LENGTHS: tuple[Params, ...] = ({"n": 131, "values": "special"},)
+
+
+def drawn_lengths(numbers: random.Random) -> tuple[Params, ...]:
+    """Two lengths that nobody knows beforehand."""
+    return tuple({"n": numbers.randint(33, 3000)} for _ in range(2))
+
+
+MANY_PROGRAMS = 130
+"""More programs than a loop over blocks, a grid or a table of results would have by chance."""
 
 
 def straddle_length(block: int) -> tuple[Params, ...]:
-    """Lengths on both sides of one and of two blocks: B−1, B, B+1, 2B+1 (up to 2¹⁶ elements)."""
-    return tuple({"n": n} for n in (block - 1, block, block + 1, 2 * block + 1) if 0 < n <= 2**16 + 1)
+    """Lengths on both sides of one and of two blocks, B−1, B, B+1, 2B+1 (up to 2¹⁶), and of many, for blocks up to 1024."""
+    around = [n for n in (block - 1, block, block + 1, 2 * block + 1) if 0 < n <= 2**16 + 1]
+    return tuple({"n": n} for n in (*around, *([MANY_PROGRAMS * block + 1] if block <= 1024 else [])))
 
 
 MATRICES: tuple[Params, ...] = (
@@ -65,23 +92,34 @@ MATRICES: tuple[Params, ...] = (
     {"m": 17, "n": 129, "layout": "transposed"},
     {"m": 2, "n": 1030},
     {"m": 130, "n": 3, "layout": "sliced"},
+    {"m": 300, "n": 5},
+    {"m": 9, "n": 11, "values": "special"},
 )
-"""Shapes of a matrix: single rows and columns, tall, wide, and each memory layout."""
+"""Shapes of a matrix: single rows and columns, tall, wide, each memory layout, and special values."""
+
+
+def drawn_shapes(numbers: random.Random) -> tuple[Params, ...]:
+    """Two shapes that nobody knows beforehand."""
+    return tuple({"m": numbers.randint(2, 70), "n": numbers.randint(2, 400), "layout": layout} for layout in ("rows", "sliced"))
 
 
 def straddle_columns(block: int) -> tuple[Params, ...]:
-    """Matrices whose rows are just shorter and just longer than one block (up to 2¹³ columns)."""
+    """Matrices whose rows are just shorter and just longer than one block (up to 2¹³ columns), and many blocks long."""
     sizes = [n for n in (block - 1, block + 1, 2 * block + 1) if 0 < n <= 2**13 + 1]
-    return tuple({"m": 3, "n": n, "layout": layout} for n in sizes for layout in ("rows", "transposed"))
+    around = [{"m": 3, "n": n, "layout": layout} for n in sizes for layout in ("rows", "transposed")]
+    return (*around, {"m": 2, "n": min(MANY_PROGRAMS * block, 2**12) + 1}) if block <= 512 else tuple(around)
 
 
 def straddle_diagonal(block: int) -> tuple[Params, ...]:
-    """Square matrices whose diagonal is just shorter and just longer than a block; stride 0 keeps them small in memory.
+    """Square matrices whose diagonal is just shorter and just longer than a block, or many blocks long.
 
-    Around a long block only one, for an answer that takes a program for each row and reads it all.
+    Rows that overlap keep them small in memory. Around a long block only one, for an answer that takes a program for each row
+    and reads it all.
     """
-    sizes = [case["n"] for case in straddle_length(block) if block <= 1024 or case["n"] == block + 1]
-    return tuple({"m": n, "n": n, "layout": "row expanded"} for n in sizes)
+    sizes = [
+        case["n"] for case in straddle_length(block) if case["n"] <= 2**13 + 1 and (block <= 1024 or case["n"] == block + 1)
+    ]
+    return tuple({"m": n, "n": n, "layout": "overlapping"} for n in sizes)
 
 
 # --- rows: reductions and softmax -----------------------------------------------------------------------------------
@@ -125,9 +163,15 @@ ROWS: tuple[Params, ...] = (
     {"m": 4, "n": 129},
     {"m": 2, "n": 1030, "layout": "transposed"},
     {"m": 2, "n": 2051},
+    {"m": 300, "n": 5},
     {"m": 0, "n": 5},
 )
 """Shapes for work along rows: one element, many rows, none at all, long rows, and each memory layout."""
+
+
+def drawn_rows(numbers: random.Random) -> tuple[Params, ...]:
+    """Two shapes that nobody knows beforehand."""
+    return tuple({"m": numbers.randint(2, 40), "n": numbers.randint(2, 400)} for _ in range(2))
 
 
 def straddle_rows(block: int) -> tuple[Params, ...]:

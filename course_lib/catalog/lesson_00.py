@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from course_lib.catalog.forms import is_list, is_whole, wrong
-from course_lib.catalog.inputs import LENGTHS, straddle_length, vector
+from course_lib.catalog.inputs import LENGTHS, SPECIAL_LENGTHS, drawn_lengths, straddle_length, vector
 from course_lib.catalog.model import Exercise, Hint, Lesson, Quiz
 
 NAME = "00_start_here"
@@ -69,7 +69,8 @@ DOUBLE = Exercise(
     statement="Return a new vector with every element of the 1-D fp32 tensor `x` doubled.",
     reference=lambda x: 2 * x,
     make_inputs=vector,
-    cases=LENGTHS,
+    cases=(*LENGTHS, *SPECIAL_LENGTHS),
+    drawn=drawn_lengths,
     straddle=straddle_length,
     hints=(
         Hint(

@@ -7,8 +7,9 @@ from typing import Any
 import torch
 
 from course_lib.catalog.forms import is_list, is_lists, wrong
-from course_lib.catalog.inputs import LENGTHS, floats, straddle_length
+from course_lib.catalog.inputs import LENGTHS, SPECIAL_LENGTHS, drawn_lengths, straddle_length, vector
 from course_lib.catalog.model import Exercise, Hint, Lesson, Quiz, Tolerance
+from course_lib.checking.events import Trace
 
 NAME = "03_programs_and_grids"
 
@@ -17,9 +18,18 @@ def _length(generator: torch.Generator, n: int) -> tuple[Any, ...]:
     return (n,)
 
 
-def _vector_and_scalar(generator: torch.Generator, n: int) -> tuple[Any, ...]:
+def _vector_and_scalar(generator: torch.Generator, n: int, a: float | None = None, values: str = "normal") -> tuple[Any, ...]:
     size, sign = torch.rand(2, generator=generator).tolist()
-    return floats(generator, n), (0.5 + size) * (1 if sign < 0.5 else -1)
+    return *vector(generator, n, values), (0.5 + size) * (1 if sign < 0.5 else -1) if a is None else a
+
+
+def _each_by_its_own(trace: Trace) -> str | None:
+    writes = [event for event in trace.events if event.kind != "load"]
+    for event in writes:
+        strangers = [int(element) for element in event.elements if element != event.program[0]]
+        if strangers:
+            return f"program {event.program[0]} writes element {strangers[0]}; each program is to write one element, its own"
+    return None
 
 
 PROGRAMS_NEEDED = Quiz(
@@ -114,7 +124,9 @@ PROGRAM_IDS = Exercise(
     statement="Return an int32 vector of length `n` in which program `i` has written its own id, `i`, to element `i`.",
     reference=lambda n: torch.arange(n, dtype=torch.int32),
     make_inputs=_length,
-    cases=tuple({"n": n} for n in (1, 2, 3, 7, 16, 31, 100)),
+    cases=tuple({"n": n} for n in (1, 2, 3, 7, 16, 31, 100, 300, 0)),
+    drawn=lambda numbers: ({"n": numbers.randint(20, 200)},),
+    also=_each_by_its_own,
     hints=(
         Hint(
             "One program per element: the grid is `(n,)`, and no block is needed.",
@@ -148,7 +160,8 @@ VECTOR_SCALE = Exercise(
     statement="Return `a * x` for a 1-D fp32 tensor `x` of any length and a number `a`.",
     reference=lambda x, a: x * a,
     make_inputs=_vector_and_scalar,
-    cases=LENGTHS,
+    cases=(*LENGTHS, *SPECIAL_LENGTHS, *({"n": 129, "a": a} for a in (0.0, 1, 2, -1.0))),
+    drawn=drawn_lengths,
     straddle=straddle_length,
     tolerance=Tolerance(rtol=1e-6),
     hints=(

@@ -8,6 +8,9 @@ from course_lib.catalog.forms import is_list, is_whole, wrong
 from course_lib.catalog.inputs import (
     LENGTHS,
     MATRICES,
+    SPECIAL_LENGTHS,
+    drawn_lengths,
+    drawn_shapes,
     matrix,
     straddle_columns,
     straddle_diagonal,
@@ -132,7 +135,8 @@ VECTOR_ADD = Exercise(
     statement="Return `x + y` for two 1-D fp32 tensors of the same length, which may be any length.",
     reference=lambda x, y: x + y,
     make_inputs=two_vectors,
-    cases=LENGTHS,
+    cases=(*LENGTHS, *SPECIAL_LENGTHS),
+    drawn=drawn_lengths,
     straddle=straddle_length,
     tolerance=Tolerance(rtol=1e-6, atol=1e-7),
     hints=(
@@ -165,7 +169,7 @@ VECTOR_ADD = Exercise(
         ),
         Hint(
             "Load both tensors and add them, in one program: the sum needs no place in memory before it is complete.",
-            frozenset({"nan:fresh", "race:read", "read_back"}),
+            frozenset({"nan:fresh", "uninitialized", "race:read", "read_back"}),
         ),
         Hint(
             "`other=0.0` says what the masked lanes hold. Are they lanes that the store leaves out as well? It should have the "
@@ -186,6 +190,7 @@ COPY_ROWS = Exercise(
     reference=lambda x: x.clone(),
     make_inputs=matrix,
     cases=MATRICES,
+    drawn=drawn_shapes,
     straddle=straddle_columns,
     torch_may="allocate",
     contiguous=True,
@@ -247,7 +252,8 @@ REVERSE = Exercise(
     statement="Return the elements of the 1-D fp32 tensor `x` in reverse order.",
     reference=lambda x: x.flip(0),
     make_inputs=vector,
-    cases=LENGTHS,
+    cases=(*LENGTHS, *SPECIAL_LENGTHS),
+    drawn=drawn_lengths,
     straddle=straddle_length,
     torch_may="allocate",
     hints=(
@@ -307,6 +313,7 @@ DIAGONAL = Exercise(
     reference=lambda x: x.diagonal().clone(),
     make_inputs=matrix,
     cases=MATRICES,
+    drawn=drawn_shapes,
     straddle=straddle_diagonal,
     torch_may="allocate",
     hints=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from course_lib.catalog.inputs import ROWS, arranged, floats, rounded, straddle_rows
+from course_lib.catalog.inputs import ROWS, arranged, drawn_rows, floats, rounded, straddle_rows
 from course_lib.catalog.model import Exercise, Hint, Lesson, Tolerance
 
 NAME = "06_reductions_and_loops"
@@ -33,6 +33,7 @@ ROW_SUM = Exercise(
     make_inputs=_rows_to_add,
     cases=ROWS,
     straddle=straddle_rows,
+    drawn=drawn_rows,
     # The inputs have so few digits that every partial sum is exact in fp32 (up to 8193 columns): the order does not matter.
     tolerance=Tolerance(rtol=1e-6, atol=1e-6),
     torch_may="allocate",
@@ -67,7 +68,7 @@ ROW_SUM = Exercise(
         Hint(
             "Programs that share a row must add with `tl.atomic_add`, to a result that begins as zeros: load, add and store "
             "are three steps, and another program may come between them.",
-            frozenset({"race", "race:read", "nan:fresh"}),
+            frozenset({"race", "race:read", "nan:fresh", "uninitialized"}),
         ),
         Hint(
             "Keep the sum so far in a variable, and store it once, when it is complete.",
@@ -94,6 +95,7 @@ ROW_VARIANCE = Exercise(
         {"m": 3, "n": 2051, "mean": 1000.0},
     ),
     straddle=straddle_rows,
+    drawn=drawn_rows,
     # Two passes lose about 1e-6 of the variance, at a mean of 1000 too, where the mean of squares minus the square of the mean
     # loses several percent. The atol is for rows that are all the same: there a rounded mean leaves up to 1e-9.
     tolerance=Tolerance(rtol=1e-4, atol=1e-6),

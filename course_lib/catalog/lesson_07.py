@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import torch
 
 from course_lib.catalog.inputs import arranged, rounded
@@ -40,6 +42,11 @@ def _straddle(block: int) -> tuple[Params, ...]:
     return tuple({"m": m, "n": n, "k": k} for m, n, k in sizes)
 
 
+def _drawn(numbers: random.Random) -> tuple[Params, ...]:
+    """One shape that nobody knows beforehand."""
+    return ({name: numbers.randint(2, 70) for name in ("m", "n", "k")},)
+
+
 MATMUL = Exercise(
     name="matmul",
     lesson=NAME,
@@ -65,6 +72,7 @@ MATMUL = Exercise(
         {"m": 19, "n": 23, "k": 29, "scale": 17},
     ),
     straddle=_straddle,
+    drawn=_drawn,
     # tf32 keeps 11 binary digits, and the inputs have at most 10. So a product in tf32, which is what `tl.dot` computes on a
     # GPU unless told otherwise, is exact here, and so is every partial sum in fp32, in any order, up to K of about 1000: the
     # tolerance need not grow with K. bf16 keeps 8 digits and fails; so does a sum in fp16; and factors in fp16, at scale=17.
@@ -123,7 +131,7 @@ MATMUL = Exercise(
         Hint(
             "Each tile of the result belongs to one program. Programs that share it, each with a part of K, must add with "
             "`tl.atomic_add`, to zeros.",
-            frozenset({"race:read", "race:same", "nan:fresh"}),
+            frozenset({"race:read", "race:same", "nan:fresh", "uninitialized"}),
         ),
     ),
 )

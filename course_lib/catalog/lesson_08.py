@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from course_lib.catalog.inputs import ROWS, arranged, floats, straddle_rows
+from course_lib.catalog.inputs import ROWS, arranged, drawn_rows, floats, straddle_rows
 from course_lib.catalog.model import Exercise, Hint, Lesson, Params, Tolerance
 
 NAME = "08_fused_softmax"
@@ -60,6 +60,7 @@ ROW_SOFTMAX = Exercise(
         {"m": 2, "n": 2051, "values": "late"},
     ),
     straddle=_straddle,
+    drawn=drawn_rows,
     # `exp` on a GPU, by way of `exp2`, is off by a few units of 1e-6 for values that matter; with the maximum subtracted after
     # scaling by log2(e), 2e-5 around 300. fp16 would be off by 5e-4. The atol only covers what is too small for a float.
     tolerance=Tolerance(rtol=1e-4, atol=1e-9),

@@ -6,12 +6,15 @@ the lessons in order. Only torch is imported, never Triton, so the catalogue can
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
+
+from course_lib.checking.events import Trace
 
 Params = Mapping[str, Any]
 """What makes one case: the keyword arguments of `Exercise.make_inputs`, for example ``{"n": 129}``."""
@@ -68,6 +71,10 @@ class Exercise:
     """How many times the kernels may read each element of an argument, or None for no limit."""
     contiguous: bool = False
     """Whether the result must be contiguous."""
+    drawn: Callable[[random.Random], tuple[Params, ...]] = lambda numbers: ()
+    """Further cases, drawn anew for every seed, so that nobody can know all sizes beforehand."""
+    also: Callable[[Trace], str | None] = lambda trace: None
+    """What else the statement asks of the kernels: None if a call's trace shows it, or a sentence that says what is amiss."""
 
     kind: Literal["exercise"] = "exercise"
 

@@ -107,6 +107,8 @@ GENERAL = {
         "`torch.empty(shape, dtype=x.dtype, device=x.device)` is contiguous; `torch.empty_like(x)` may keep the order of x."
     ),
     "no_kernel": "Write the computation as a `@triton.jit` function, and start it with `kernel[grid](…)`.",
+    "computed_outside": "Let the kernel compute the numbers, from pointers to the arguments, and store them.",
+    "not_as_asked": "Read once more how the work is to be shared out between programs.",
     "torch_compute": "Move that computation into the kernel.",
     "torch_compute:value": (
         "The launcher has no need of values. Sizes are numbers already: `x.numel()`, `x.shape`, `x.stride(0)`."
@@ -150,6 +152,10 @@ GENERAL = {
         "What one program writes, another cannot read in the same launch. Read from the inputs only; programs that add to "
         "one place use `tl.atomic_add`."
     ),
+    "write_twice": (
+        "Each element of the result is written by one lane, once. Do the offsets of the store differ from lane to lane?"
+    ),
+    "program_order": ("Programs run in any order. What one needs of another one's result belongs into a launch of its own."),
     "read_back": "Keep the value in a variable instead of reading it back.",
     "unwritten": "Which program should have written these elements, and at which offsets did it write?",
     "unwritten:no_program": (
@@ -176,10 +182,13 @@ GENERAL = {
         "Between one program's part and the next one's something is left out. How far apart do they begin, and how long "
         "are they?"
     ),
-    "input_changed": "Write to a tensor that you have allocated yourself, for example with `torch.empty_like(x)`.",
-    "input_changed:instead": (
-        "Allocate the result, for example with `torch.empty_like(x)`; give it to the kernel in the place of its output "
-        "pointer (is the order of the arguments right?), store to that pointer, and return it."
+    "uninitialized": (
+        "Read only what has been written. A sum in memory must begin with zeros: `torch.zeros`, not `torch.empty`."
+    ),
+    "overwritten": "Allocate the result anew in each call, inside the function.",
+    "input_changed": (
+        "Write to a tensor that you have allocated yourself, for example with `torch.empty_like(x)`. Does the launch give "
+        "its arguments in the kernel's order?"
     ),
     "too_much_traffic": "Keep in a variable what you need again: a value that was loaded stays in registers.",
     "first_block_only": (

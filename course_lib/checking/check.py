@@ -16,9 +16,11 @@ from typing import Any
 
 from course_lib import catalog
 from course_lib.checking import sandbox
-from course_lib.checking.bundle import Bundle, CannotBundle, bundle_file, bundle_function
+from course_lib.checking.bundle import Bundle, bundle_file
+from course_lib.checking.collect import bundle_function
 from course_lib.checking.findings import Finding, Report
 from course_lib.checking.report import choose_hint
+from course_lib.checking.source import CannotBundle
 from course_lib.checking.stages import STAGES, Work
 from course_lib.progress import record
 

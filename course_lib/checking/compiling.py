@@ -1,129 +1,257 @@
 """Compiling every launch of an answer for GPUs that this machine does not have.
 
-The answer's launcher is called again on the same inputs, in a process in which Triton compiles. Each launch goes through
-Triton's own path, so dtypes, divisibility by 16, arguments equal to 1, constants and launch options are what they would be
-on a GPU; only the last step, the launch itself, is left out. A driver that merely names the GPU stands in for a real one.
+The answer's launcher is called again on the same inputs, in a process in which Triton compiles, once for each target. Each
+launch goes through Triton's own path, so dtypes, divisibility by 16, arguments equal to 1, constants, launch options and the
+configurations of `@triton.autotune` are what they would be on a GPU; only the last step, the launch itself, is left out.
+Launches that differ in nothing of this share one compilation, and several compilations go on at once.
 
 Runs inside the worker's process (`worker.py`). Writes `compiled.json`, or lets `worker.main` describe the error.
 """
 
 from __future__ import annotations
 
+import ast
+import gc
 import json
+import linecache
+import os
 import re
 import sys
-from contextlib import suppress
+import threading
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-from triton.backends.compiler import GPUTarget
+from triton import AsyncCompileMode, FutureKernel
 from triton.compiler.errors import CompilationError
-from triton.runtime.driver import driver
-from triton.runtime.jit import JITFunction, KernelInterface
+from triton.runtime._async_compile import active_mode
+from triton.runtime.autotuner import Autotuner
+from triton.runtime.jit import JITCallable, JITFunction, get_jit_fn_file_line
 
-from course_lib.checking import wire
-from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Whereabouts, load_answer, load_arrays, save
+from course_lib.checking import pretend_gpu, wire
+from course_lib.checking.inside import ANSWER_FILE, Whereabouts, load_answer, load_arrays
+from course_lib.checking.pretend_gpu import PretendGpu
 
-SHARED_LIMITS = {75: 64 * 1024, 80: 163 * 1024, 86: 99 * 1024, 89: 99 * 1024, 90: 227 * 1024, 100: 227 * 1024, 120: 99 * 1024}
-"""Most shared memory of one thread block, in bytes, by compute capability.
+AT_ONCE = min(4, len(os.sched_getaffinity(0)))
+"""How many kernels are compiled at the same time."""
+PATIENCE = 20.0
+"""Seconds that one kernel may take to compile. Most take a tenth of one; a tile of 2¹⁸ elements takes most of a minute."""
 
-Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-"""
+_run, _tune, _parse = JITFunction.run, Autotuner.run, JITCallable.parse  # Triton's own, of which this module takes the place
+_parsing = threading.Lock()
 
 
 class DoesNotCompile(Exception):
-    """A launch that a GPU's compiler refuses: on which target, in which kernel, on which line, and why."""
+    """A launch that a GPU's compiler refuses: on which target, in which kernel, where, and why.
 
-    def __init__(self, target: int, kernel: str, line: int | None, reason: str) -> None:
+    Among the details, `line` is a line of the answer, `elsewhere` the file, line and text of another file's; `seconds` says
+    after how long compiling was given up.
+    """
+
+    def __init__(self, reason: str, **details: Any) -> None:
         super().__init__(reason)
-        self.details = {"target": target, "kernel": kernel, "line": line}
+        self.details = details
 
 
-class _NamedGpu:
-    """A driver that answers which GPU to compile for, and nothing else. Each target has kernels of its own."""
-
-    def __init__(self, capability: int) -> None:
-        self.capability = capability
-
-    def get_current_target(self) -> GPUTarget:
-        return GPUTarget("cuda", self.capability, 32)
-
-    def get_current_device(self) -> int:
-        return self.capability
-
-    def get_current_stream(self, device: int | None = None) -> int:
-        return 0
-
-    def get_active_torch_device(self) -> torch.device:
-        return torch.device("cpu")
+class CompilerUnavailable(Exception):
+    """The compiler's own trouble: a cache that cannot be written, a tool that is missing."""
 
 
 def run(request: dict[str, Any], where: Whereabouts) -> None:
-    """Compile every launch that the answer makes on every case, for every target in turn."""
-    compiled: list[str] = []
-    _compile_instead_of_launching(compiled)
-    answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
+    """Compile every launch that the answer makes on every case, for every target in turn.
+
+    Notes which kernels were compiled, and which calls of the launcher stopped over an error of its own, as they may where
+    results are asked for that were never computed. If the compiler has trouble of its own, notes that instead.
+    """
     arrays = load_arrays()
-    undecided = None
-    for target in request["targets"]:
-        driver.set_active(_NamedGpu(target))
-        for number, values in enumerate(request["cases"]):
-            where.case = number
-            where.write()
-            try:
-                with OnTheCpu():
-                    answer(*wire.unpack(values, arrays, poison=0.0))
-            except DoesNotCompile:
+    compiled: set[tuple[int, int, str]] = set()
+    stopped: list[tuple[int, int, str]] = []
+    unavailable = None
+    pool = ThreadPoolExecutor(AT_ONCE)
+    outer = active_mode.get()
+    try:
+        for target in request["targets"]:
+            pretend_gpu.install(target)
+            compiler = _Compiler(target, where)
+            active_mode.set(AsyncCompileMode(pool))
+            with PretendGpu():
+                answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
+                for number, values in enumerate(request["cases"]):
+                    where.case = number
+                    where.write()
+                    if error := compiler.call(answer, wire.unpack(values, arrays, poison=0.0)):
+                        stopped.append((target, number, f"{type(error).__name__}: {error}"))
+            compiled |= compiler.finish()
+    except CompilerUnavailable as error:
+        unavailable = str(error)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    finally:
+        active_mode.set(outer)
+    pool.shutdown()
+    told = {"compiled": sorted(compiled), "stopped": stopped, "unavailable": unavailable}
+    request["save"]("compiled.json", json.dumps(told).encode())
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """A launch that was not carried out, and the kernel that is being compiled for it."""
+
+    case: int
+    kernel: JITFunction
+    line: int | None
+    compiled: Any
+
+
+class _Compiler:
+    """Takes the place of Triton's launches, for one target."""
+
+    def __init__(self, target: int, where: Whereabouts) -> None:
+        self.target = target
+        self.where = where
+        self.launches: list[_Launch] = []
+        self.kernels: dict[int, JITFunction] = {}
+        self.refused: dict[str, DoesNotCompile] = {}
+        self.tuning = self.queueing = False
+        JITFunction.run = lambda kernel, *args, **kwargs: self.launch(kernel, *args, **kwargs)
+        Autotuner.run = lambda tuner, *args, **kwargs: self.tune(tuner, *args, **kwargs)
+        Autotuner.do_bench = property(lambda tuner: _call_once)
+        JITCallable.parse = _parse_alone
+
+    def call(self, answer: Any, arguments: tuple[Any, ...]) -> Exception | None:
+        """Call the answer; returns an error that it stopped with, other than that a launch does not compile."""
+        stopped = None
+        try:
+            answer(*arguments)
+        except (DoesNotCompile, CompilerUnavailable):
+            raise
+        except Exception as error:
+            stopped = error
+        for refusal in self.refused.values():  # the answer has caught it, and launched that kernel in no other way
+            raise refusal
+        return stopped
+
+    def launch(self, kernel: JITFunction, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        """Begin to compile, where `kernel[grid](…)` or `kernel.warmup(…)` was called; the latter wants the result at once."""
+        if id(kernel) not in self.kernels:
+            self.kernels[id(kernel)] = kernel
+            kernel.device_caches.clear()  # each target's GPU is device 0
+        line = _line_of_launch()
+        try:
+            compiled = _run(kernel, *args, grid=grid, warmup=True, **kwargs)
+            if self.queueing:
+                return None
+            if warmup or self.tuning:
+                compiled = _finished(compiled)
+        except Exception as error:
+            if self.tuning or self.queueing:
                 raise
-            except Exception as error:
-                # Outside a launch, the launcher itself may stumble over results that were never computed.
-                undecided = f"{type(error).__name__}: {error}"
-    save("compiled.json", json.dumps({"compiled": compiled, "undecided": undecided}).encode(), request["key"])
+            raise self.refusal(error, kernel, line) from error
+        self.refused.pop(kernel.__name__, None)
+        self.launches.append(_Launch(self.where.case, kernel, line, compiled))
+        return compiled if warmup else None
 
+    def tune(self, tuner: Autotuner, *args: Any, **kwargs: Any) -> Any:
+        """Compile all configurations, and let Triton leave out those that the GPU has no room for, and take the first other."""
+        kernel = tuner.fn
+        while not isinstance(kernel, JITFunction):
+            kernel = kernel.fn
+        line = _line_of_launch()
+        try:
+            self.queueing = True
+            tuner.warmup(*args, **{name: value for name, value in kwargs.items() if name != "warmup"})
+            self.queueing, self.tuning = False, True
+            return _tune(tuner, *args, **kwargs)
+        except Exception as error:
+            raise self.refusal(error, kernel, line) from error
+        finally:
+            self.queueing = self.tuning = False
 
-def _compile_instead_of_launching(compiled: list[str]) -> None:
-    """Let `kernel[grid](…)` compile, check that the result fits the GPU, and return."""
-
-    def launcher(kernel: Any, grid: Any) -> Any:
-        def launch(*args: Any, **kwargs: Any) -> None:
-            target = driver.active.get_current_device()
-            caller = sys._getframe(1)
-            here = caller.f_lineno if Path(caller.f_code.co_filename).name == ANSWER_FILE else None
+    def finish(self) -> set[tuple[int, int, str]]:
+        """Wait for all that is being compiled; returns (target, case, kernel) of each launch."""
+        for launch in self.launches:
+            self.where.case, self.where.line = launch.case, launch.line or -1
+            self.where.write()
             try:
-                result = kernel.warmup(*args, grid=(1,), **kwargs)
+                _finished(launch.compiled)
             except Exception as error:
-                if isinstance(error, OSError) or str(error).startswith("Cannot find"):
-                    raise  # the compiler's own trouble: a cache that cannot be written, a tool that is missing
-                raise explained(error, kernel, target, here) from error
-            for one in result if isinstance(result, list) else [result]:
-                _must_fit(one, _name(kernel), target, here)
-            compiled.append(f"{_name(kernel)} for sm_{target}")
+                raise self.refusal(error, launch.kernel, launch.line) from error
+        return {(self.target, launch.case, launch.kernel.__name__) for launch in self.launches}
 
-        return launch
+    def refusal(self, error: Exception, kernel: JITFunction, launched: int | None) -> Exception:
+        """Why a launch did not compile. It is kept, so that an answer that catches it is not taken for one that compiles."""
+        details: dict[str, Any] = {"target": self.target, "kernel": kernel.__name__, "line": launched}
+        if isinstance(error, TimeoutError):
+            reason = f"it had not finished after {PATIENCE:.0f} s"
+            refusal = DoesNotCompile(reason, **details, seconds=PATIENCE)
+        elif isinstance(error, OSError) or str(error).startswith("Cannot find"):
+            return CompilerUnavailable(f"{type(error).__name__}: {error}")
+        else:
+            reason, place = explained(error)
+            refusal = DoesNotCompile(reason, **details | place)
+        self.refused[kernel.__name__] = refusal
+        return refusal
 
-    KernelInterface.__getitem__ = lambda kernel, grid: launcher(kernel, grid)
+
+def _parse_alone(function: JITCallable) -> ast.Module:
+    """Python 3.11's `ast.parse` fails when two threads are in it at once: "AST constructor recursion depth mismatch"."""
+    with _parsing:
+        return _parse(function)
 
 
-def _must_fit(compiled: Any, name: str, target: int, line: int | None) -> None:
-    shared, most = compiled.metadata.shared, SHARED_LIMITS.get(target)
-    if most is not None and shared > most:
-        reason = f"it needs {shared} bytes of shared memory, and the GPU has {most}; make the block or num_stages smaller"
-        raise DoesNotCompile(target, name, line, reason)
+def _call_once(kernel_call: Any, **_: Any) -> tuple[float, float, float]:
+    """Takes the place of measuring a configuration: there is nothing here to measure."""
+    kernel_call()
+    return 0.0, 0.0, 0.0
 
 
-def explained(error: Exception, kernel: Any, target: int, launched: int | None = None) -> DoesNotCompile:
-    """The innermost reason for a refusal, and the line of the answer that it concerns: in the kernel, or that of the launch."""
+def _finished(compiled: Any) -> Any:
+    """The compiled kernel, once it is there and known to fit the GPU."""
+    if isinstance(compiled, FutureKernel):
+        if compiled.future is not None:  # Triton 3.9 drops it when it is done
+            compiled.future.result(PATIENCE)
+        compiled = compiled.result()
+    compiled._init_handles()
+    return compiled
+
+
+# --- where and why ------------------------------------------------------------------------------------------------
+
+
+def explained(error: Exception) -> tuple[str, dict[str, Any]]:
+    """The innermost reason for a refusal, and where it arose if that is known: `line` or `elsewhere` of `DoesNotCompile`."""
     located: BaseException = error
     while isinstance(located.__cause__, CompilationError):
         located = located.__cause__
-    line = None
-    if isinstance(located, CompilationError):
-        line = _line_in_answer(located.src, getattr(located.node, "lineno", None))
-    text = getattr(located, "error_message", None) or str(located.args[0] if located.args else located)
-    if isinstance(error, (KeyError, TypeError)):  # the call itself does not fit the kernel
-        line = line or launched
-    return DoesNotCompile(target, _name(kernel), line, _plain(str(text)))
+    text = getattr(located, "error_message", None) or str(located.args[0] if len(located.args) == 1 else located)
+    function, line = _function_and_line(located)
+    if function is None or line is None:
+        return _plain(str(text)), {}
+    file, first = get_jit_fn_file_line(function)
+    number = first + line - 1
+    if file == str(Path(ANSWER_FILE).resolve()):
+        return _plain(str(text)), {"line": number}
+    return _plain(str(text)), {"elsewhere": (Path(file).name, number, linecache.getline(file, number).strip())}
+
+
+def _function_and_line(error: BaseException) -> tuple[JITCallable | None, int | None]:
+    """The kernel or helper in which Triton found a fault, and the line, counted from its `def`.
+
+    An error of the code generator carries the source that it was reading. One of the search for what a kernel refers to,
+    which comes before, does not: there the frames tell.
+    """
+    if isinstance(error, CompilationError):
+        functions = (thing for thing in gc.get_objects() if issubclass(type(thing), JITCallable))
+        return next((f for f in functions if f.src == error.src), None), getattr(error.node, "lineno", None)
+    function = line = None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_name == "cache_key":
+            function, line = frame.f_locals["self"], None
+        line = getattr(frame.f_locals.get("node"), "lineno", line)
+    return function, line
 
 
 def _plain(text: str) -> str:
@@ -134,19 +262,10 @@ def _plain(text: str) -> str:
     return text if len(text) < 200 or not rest else first
 
 
-def _line_in_answer(source: str | None, line: int | None) -> int | None:
-    """Where line `line` of a function's source stands in the answer's file."""
-    if source is None or line is None:
-        return None
-    head = source.split("\n", 1)[0].strip()
-    with suppress(OSError):
-        for number, text in enumerate(Path(ANSWER_FILE).read_text(encoding="utf-8").splitlines(), 1):
-            if text.strip() == head:
-                return number + line - 1
-    return None
-
-
-def _name(kernel: Any) -> str:
-    while not isinstance(kernel, JITFunction) and hasattr(kernel, "fn"):
-        kernel = kernel.fn
-    return getattr(getattr(kernel, "fn", kernel), "__name__", "kernel")
+def _line_of_launch() -> int | None:
+    """The line of the answer that is being run: that of a launch, when Triton is asked for one."""
+    answer = str(Path(ANSWER_FILE).resolve())
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != answer:
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame.f_lineno if frame is not None else None

@@ -1,6 +1,6 @@
 """What a kernel did to memory, as plain values: the views it was given, its launches, its loads and stores.
 
-The interpreter hooks (`hooks.py`) record these in the worker's process; `memory.py` judges them and `figures` draws
+The interpreter hooks (`hooks/`) record these in the worker's process; `memory.py` judges them and `figures` draws
 them in the learner's. Offsets count elements from the start of the storage that a view lies in, so that two views of
 one storage can be compared; `Event.elements` gives them relative to the view instead.
 """
@@ -30,7 +30,7 @@ class View:
 
     `shape` and `stride` are in elements, `offset` is the element of the storage at which the view begins, `itemsize`
     is in bytes. `argument` is the position among the traced function's own arguments, or None for a tensor that the
-    function allocated itself.
+    function allocated itself. `fresh` says that it is memory from `torch.empty` or the like, which torch has not written to.
     """
 
     name: str
@@ -41,6 +41,7 @@ class View:
     dtype: str
     itemsize: int
     argument: int | None = None
+    fresh: bool = False
 
     @property
     def numel(self) -> int:

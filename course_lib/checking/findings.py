@@ -26,13 +26,19 @@ KINDS: dict[str, str] = {
     "wrong_layout": "the result is not laid out as asked",
     "no_kernel": "no Triton kernel was launched",
     "torch_compute": "torch was asked to do what is the kernel's work",
+    "computed_outside": "numbers were put into a tensor outside any kernel",
+    "not_as_asked": "the work is shared out in another way than was asked for",
     # memory
     "load_out_of_bounds": "a load reaches outside its tensor",
     "store_out_of_bounds": "a store reaches outside its tensor",
     "undefined_lanes": "the result depends on masked lanes, and the load has no `other`",
     "race": "two programs touch the same element and one of them writes",
+    "write_twice": "a program writes different values to one element",
+    "program_order": "the result depends on the order in which programs run",
     "read_back": "a program reads back from memory what it has just stored",
     "unwritten": "elements of the result were never written by a kernel",
+    "uninitialized": "the result depends on memory that nothing was written to",
+    "overwritten": "a later call overwrites the result of an earlier one",
     "input_changed": "an input was changed",
     "too_much_traffic": "the kernel moves more memory than it needs to",
     # values
@@ -80,7 +86,6 @@ PATTERNS: dict[str, dict[str, str]] = {
         "row_ends": "the last columns are missing in every row",
         "gaps": "some in between are missing",
     },
-    "input_changed": {"instead": "the kernel wrote to an input instead of the result"},
     "nan": {"fresh": "a kernel read fresh memory that nobody had written"},
     "mismatch": {"near": "no element is off by more than a twentieth"},
 }

@@ -1,9 +1,9 @@
-"""Installs the guard of `hooks.py` as soon as Triton's interpreter is there, without importing Triton before its time.
+"""Installs the guard of `hooks/` as soon as Triton's interpreter is there, without importing Triton before its time.
 
 Importing `hooks` imports torch and Triton, about two seconds. `watch()` puts that off: it waits, as a finder on
 `sys.meta_path`, until somebody else has imported both `triton` and `triton.runtime.interpreter`.
 
-Not here: what the guard does (`hooks.py`), and whether this process interprets at all (`course_lib.device`).
+Not here: what the guard does (`hooks/`), and whether this process interprets at all (`course_lib.device`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from types import ModuleType
 
 # Triton imports its interpreter halfway through its own import, so both have to have finished.
 WAITED_FOR = ("triton.runtime.interpreter", "triton")
+
+
+HOOKS = "course_lib.checking.hooks"
 
 
 class _Watcher:
@@ -55,6 +58,8 @@ def watch() -> None:
 
 def _install() -> None:
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Watcher)]
+    if (importing := sys.modules.get(HOOKS)) is not None and not hasattr(importing, "install_guard"):
+        return  # whoever is just importing the hooks installs an observer of their own
     try:
         from course_lib.checking import hooks
 

@@ -8,20 +8,22 @@ import io
 import json
 import mmap
 import os
-import re
 import struct
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch.overrides import TorchFunctionMode
 
 ANSWER_FILE = "answer.py"
 
 POSITION = struct.Struct("<qqqqqq")
 """Where a worker is: case, launch, program x y z, line. −1 where it does not apply."""
+
+
+VARIATIONS = ("nan", "high", "low", "zero", "backward", "shuffled", "tuning1", "tuning2", "tuning3")
+"""The ways in which one call may be run; the first is always. See `recorder.Variation`."""
 
 
 class Whereabouts:
@@ -50,36 +52,33 @@ def load_answer(path: Path, name: str) -> Any:
     return getattr(module, name)
 
 
-def save(file: str, content: bytes, key: str) -> None:
-    """Write a result with its signature. Only the worker's own code has the key, so a forged result is told apart."""
-    signature = hmac.digest(bytes.fromhex(key), content, "sha256")
-    Path("saving").write_bytes(signature + content)
-    os.replace("saving", file)
+Save = Callable[[str, bytes], None]
 
 
-def save_call(file: str, header: dict[str, Any], arrays: dict[str, np.ndarray], key: str) -> None:
+def saver(folder: Path, key: bytes) -> Save:
+    """A function that writes a result into a folder, with a signature that takes the key.
+
+    The key itself can be found nowhere afterwards, so that a result forged without the worker's own code is told apart.
+    """
+    signature = hmac.new(key, digestmod="sha256")
+
+    def save(file: str, content: bytes) -> None:
+        signed = signature.copy()
+        signed.update(content)
+        (folder / "saving").write_bytes(signed.digest() + content)
+        os.replace(folder / "saving", folder / file)
+
+    return save
+
+
+def save_call(file: str, header: dict[str, Any], arrays: dict[str, np.ndarray], save: Save) -> None:
     """Write down a call that ended: its header as JSON, and its arrays, in one signed file."""
     content = io.BytesIO()
     np.savez(content, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)  # type: ignore[arg-type]
-    save(file, content.getvalue(), key)
+    save(file, content.getvalue())
 
 
 def load_arrays(path: Path = Path("inputs.npz")) -> dict[str, np.ndarray]:
     """The arrays that the cases of a request refer to."""
     with np.load(path, allow_pickle=False) as stored:
         return dict(stored)
-
-
-class OnTheCpu(TorchFunctionMode):
-    """Lets an answer that names a GPU run here: where it asks torch for "cuda", it gets the CPU."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is torch.Tensor.cuda:
-            return args[0]
-        return func(*map(_cpu_for_cuda, args), **{name: _cpu_for_cuda(value) for name, value in (kwargs or {}).items()})
-
-
-def _cpu_for_cuda(value: Any) -> Any:
-    if isinstance(value, torch.device) and value.type == "cuda":
-        return torch.device("cpu")
-    return "cpu" if isinstance(value, str) and re.fullmatch(r"cuda(:\d+)?", value) else value

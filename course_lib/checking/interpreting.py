@@ -1,64 +1,107 @@
 """Running an answer in Triton's interpreter, with every access to memory recorded.
 
-Runs inside the worker's process (`worker.py`). Writes one `case_NNN_<poison>.npz` for each call that ended.
+Runs inside the worker's process (`worker.py`). Writes one `case_NNN_<variation>.npz` for each call that ended, and
+`kept.json` when all have.
 """
 
 from __future__ import annotations
 
+import json
+import threading
 import warnings
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from course_lib.checking import hooks, wire
-from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Whereabouts, load_answer, load_arrays, save_call
-from course_lib.checking.recorder import POISONS, Poison, Recorder, TorchWatch
+from course_lib.checking import hooks, pretend_gpu, wire
+from course_lib.checking.inside import ANSWER_FILE, Save, Whereabouts, load_answer, load_arrays, save_call
+from course_lib.checking.launcher import watching
+from course_lib.checking.pretend_gpu import PretendGpu
+from course_lib.checking.recorder import POISONS, Recorder, Variation
+
+MOST_CONFIGURATIONS = 4
+"""How many configurations of an autotuned kernel one case is run with; the next case goes on with the next ones."""
+
+hooks.install(None)  # before anybody notes what the interpreter is like, to see later whether an answer has changed it
+pretend_gpu.install()
 
 
 def run(request: dict[str, Any], where: Whereabouts) -> None:
     """Import the answer, call it on every case, and write down what came of each call."""
     np.seterr(all="ignore")  # poison overflows; what matters shows in the result
     np.set_printoptions(threshold=16, edgeitems=4, linewidth=120)  # what a kernel prints is a block for each program
-    warnings.simplefilter("ignore")  # what libraries say about poison, or about themselves, helps nobody here
-    answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
-    arrays, key = load_arrays(), request["key"]
+    warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)
+    warnings.filterwarnings("ignore", module=r"(torch|triton)\.")  # what a library says of itself was not printed by the answer
+    with PretendGpu():
+        answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
+    arrays, save = load_arrays(), request["save"]
+    kept: list[tuple[int, torch.Tensor, int]] = []
     for number, values in enumerate(request["cases"]):
         where.case = number
-        for poison in POISONS[: 3 if request["poisons"] else 1]:
-            recorder = call(answer, values, arrays, poison, where, f"case_{number:03d}_{poison}.npz", key)
-            if recorder.poisoned == 0:
-                break  # nothing undefined was read, so another poison would change nothing
+        recorder, result = call(answer, values, arrays, Variation(), where, f"case_{number:03d}_nan.npz", save)
+        if type(result) is torch.Tensor:
+            kept.append((number, result, _checksum(result)))
+        for variation in variations(number, recorder) if request["variations"] else ():
+            call(answer, values, arrays, variation, where, f"case_{number:03d}_{variation.name}.npz", save)
+    overwritten = [number for number, result, checksum in kept if _checksum(result) != checksum]
+    save("kept.json", json.dumps({"overwritten": overwritten}).encode())
 
 
-def call(answer: Any, values: list[Any], arrays: Any, poison: Poison, where: Whereabouts, file: str, key: str) -> Recorder:
+def variations(case: int, recorder: Recorder) -> Iterator[Variation]:
+    """In which other ways a GPU might have run a call that was recorded once."""
+    if recorder.undefined:
+        for poison in POISONS[1:]:
+            yield Variation(poison, poison=poison)
+    if recorder.atomics:
+        yield Variation("backward", order="backward")
+        yield Variation("shuffled", order="shuffled")
+    if recorder.configurations > 1:
+        for step in range(min(recorder.configurations - 1, MOST_CONFIGURATIONS - 1)):
+            yield Variation(f"tuning{step + 1}", tuning=1 + (case + step) % (recorder.configurations - 1))
+
+
+def call(
+    answer: Any, values: list[Any], arrays: Any, variation: Variation, where: Whereabouts, file: str, save: Save
+) -> tuple[Recorder, Any]:
     """Call the answer once on fresh copies of its arguments and save what it returned and did."""
     arguments = wire.unpack(values, arrays, poison=float("nan"))
-    recorder = Recorder(where, poison)
-    for position, argument in enumerate(arguments):
-        if isinstance(argument, torch.Tensor):
-            recorder.argument(position, argument)
+    recorder = Recorder(where, variation)
+    tensors = [(position, value) for position, value in enumerate(arguments) if isinstance(value, torch.Tensor)]
+    for position, tensor in tensors:
+        recorder.storages.argument(position, tensor)
     where.program, where.launch, where.line = (-1, -1, -1), -1, -1
     where.write()
     hooks.install(recorder)
-    with OnTheCpu(), TorchWatch(recorder) as watch:
+    with PretendGpu(), watching(recorder) as operations:
         result = answer(*arguments)
+    for _, tensor in tensors:
+        recorder.verify("an argument", tensor)
     saved = recorder.arrays()
-    header: dict[str, Any] = {"launches": recorder.launches, "ops": watch.ops, "poisoned": recorder.poisoned}
-    header["notes"] = sorted(recorder.notes)
-    header["result"] = _result(result, recorder, saved)
-    for position, argument in enumerate(arguments):
-        if isinstance(argument, torch.Tensor):
-            saved[f"after_{position}"] = wire.values_of(wire.once(argument))
-    save_call(file, header, saved, key)
-    return recorder
+    outcome = _result(result, recorder, saved)
+    for position, tensor in tensors:
+        saved[f"after_{position}"] = wire.values_of(wire.once(tensor))
+    header = {**recorder.header(), "ops": operations, "threads": threading.active_count(), "result": outcome}
+    save_call(file, header, saved, save)
+    return recorder, result
 
 
 def _result(result: Any, recorder: Recorder, saved: dict[str, np.ndarray]) -> dict[str, Any]:
     """What came back, as plain data. Only a plain tensor counts as one: a subclass may lie about its values."""
     if type(result) is torch.Tensor and result.layout == torch.strided:
+        recorder.verify("the result", result)
         saved["result"] = wire.values_of(result)
-        return {"view": recorder.view("result", result), "device": result.device.type}
+        source, copies = result, recorder.storages.copies
+        while (number := recorder.storages.number(source)) in copies and source.shape == copies[number].shape:
+            source = copies[number]
+        view = recorder.view("result", result)
+        return {"view": view, "source": recorder.view("result", source), "device": result.device.type}
     kind = f"tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
     return {"type": kind, "repr": repr(result)[:200]}
+
+
+def _checksum(tensor: torch.Tensor) -> int:
+    return zlib.crc32(wire.values_of(tensor).data)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -209,8 +210,7 @@ def _read_back_finding(trace: Trace, store: Event, load: Event, again: IntArray)
 def unwritten(trace: Trace, result: View, inputs: Sequence[str] = ()) -> Finding | None:
     """Was each element of the result written by some kernel?
 
-    `inputs` names the arguments by position if they must stay as they are; then one that was written or returned in the
-    result's place is what is found.
+    `inputs` names the arguments by position if they must stay as they are; then none of them can be the result.
     """
     writes = [e for e in trace.events if e.kind != "load" and trace.view(e).storage == result.storage]
     unit = min([result.itemsize, *(trace.view(e).itemsize for e in writes)])
@@ -219,8 +219,8 @@ def unwritten(trace: Trace, result: View, inputs: Sequence[str] = ()) -> Finding
     missing = np.flatnonzero(~np.isin(parts, written).all(axis=1))
     if not len(missing):
         return None
-    if inputs and (result.argument is not None or not len(written)) and (mixed_up := _input_for_result(trace, result, inputs)):
-        return mixed_up
+    if inputs and result.argument is not None:
+        return _input_returned(result, inputs[result.argument])
     pattern, explanation = _missing_pattern(trace, result, missing, writes)
     details = list(explanation)
     if len(missing) < result.numel:
@@ -272,31 +272,10 @@ def _missing_pattern(trace: Trace, result: View, missing: IntArray, writes: list
     return ("gaps" if missing[0] > 0 and missing[-1] < result.numel - 1 else ""), []
 
 
-def _input_for_result(trace: Trace, result: View, inputs: Sequence[str]) -> Finding | None:
-    """An input that took the result's place: a kernel wrote to it, or the answer returned it."""
-    instead = (
-        "It is also what the answer returned."
-        if result.argument is not None
-        else "The tensor that the answer returned was not written at all."
-    )
-    for event in trace.events:
-        view = trace.view(event)
-        if event.kind != "load" and view.argument is not None and len(event.elements):
-            return Finding(
-                "input_changed",
-                f"program {event.program} writes {_elements(len(event.elements))} of the input {_called(view, inputs)}",
-                pattern="instead",
-                kernel=trace.launches[event.launch].kernel,
-                program=event.program,
-                source=event.source,
-                count=len(event.elements),
-                details=(instead,),
-            )
-    if result.argument is None:
-        return None
+def _input_returned(result: View, name: str) -> Finding:
     return Finding(
         "unwritten",
-        f"the answer returned the input `{inputs[result.argument]}` itself, or a view of it",
+        f"the answer returned the input `{name}` itself, or a view of it",
         pattern="input",
         count=result.numel,
     )
@@ -309,29 +288,59 @@ def _called(view: View, inputs: Sequence[str]) -> str:
     return f"`{own}`" if inside in (own, f"{own}_ptr") else f"`{own}` (in the kernel: `{inside}`)"
 
 
-def read_before_written(trace: Trace) -> str | None:
-    """In words, the first load from a fresh tensor that reads what no kernel had written; it explains where a NaN came from."""
+def write_twice(trace: Trace, twice: dict[str, Any]) -> Finding:
+    """A program stored different values to one element, in one store or in two with no barrier in between."""
+    event, other = trace.events[twice["event"]], trace.events[twice["other"]]
+    view = trace.view(event)
+    how = "two lanes of this store" if event is other else f"this store and one before it (line {other.source.line})"
+    return Finding(
+        "write_twice",
+        f"program {event.program} writes different values to element {twice['element']} of `{view.name}`: {how}",
+        kernel=trace.launches[event.launch].kernel,
+        program=event.program,
+        source=event.source,
+        count=1,
+        details=("The threads of a program write in no order that you could rely on, so either value may remain.",),
+    )
+
+
+def _uninitialized(trace: Trace, event: Event, missing: int) -> Finding:
+    name = trace.view(event).name
+    return Finding(
+        "uninitialized",
+        f"the result depends on {_elements(missing)} of `{name}` that {'was' if missing == 1 else 'were'} read before anything "
+        "was written there",
+        kernel=trace.launches[event.launch].kernel,
+        program=event.program,
+        source=event.source,
+        count=missing,
+        details=(
+            "Fresh memory may hold anything. The check filled it with NaN, with a huge and a very negative number, and with 0, "
+            "and the result changed.",
+        ),
+    )
+
+
+def read_before_written(trace: Trace) -> tuple[Event, int] | None:
+    """The first event that reads what nothing had been written to, from a fresh tensor, and how many elements."""
     written: dict[int, list[IntArray]] = {}
     for event in trace.events:
         view = trace.view(event)
-        if view.argument is not None or not len(event.elements):
+        if not view.fresh or not len(event.elements):
             continue
         elements, before = _storage_elements(trace, event), written.setdefault(view.storage, [])
         missing = int((~np.isin(elements, np.concatenate(before))).sum()) if before else len(elements)
         if event.kind != "store" and missing:
-            return (
-                f"Line {event.source.line}, `{event.source.text}`, reads {_elements(missing)} of `{view.name}` that no kernel "
-                "had written. Fresh memory may hold anything; the check fills it with NaN."
-            )
+            return event, missing
         if event.kind != "load":
             before.append(elements)
     return None
 
 
 def undefined_lanes(trace: Trace, results: list[torch.Tensor]) -> Finding | None:
-    """Does the result change with what masked lanes without `other` happen to hold?
+    """Does the result change with what masked lanes without `other`, or memory that nothing was written to, happen to hold?
 
-    `results` are those of the same call with different poison in such lanes, and `trace` is that of the first.
+    `results` are those of the same call with different poison there, and `trace` is that of the first.
     """
     first = results[0]
     for other in results[1:]:
@@ -340,10 +349,12 @@ def undefined_lanes(trace: Trace, results: list[torch.Tensor]) -> Finding | None
             break
     else:
         return None
+    count = int((~same).sum()) if same is not None else None
+    if (fresh := read_before_written(trace)) is not None:
+        return _uninitialized(trace, *fresh)
     blame = next((e for e in trace.events if e.kind == "load" and not e.other and e.masked), None)
     if blame is None:
         return None
-    count = int((~same).sum()) if same is not None else None
     return Finding(
         "undefined_lanes",
         f"the result depends on what this load puts into {_count(blame.masked, 'masked lane')}",
@@ -353,7 +364,7 @@ def undefined_lanes(trace: Trace, results: list[torch.Tensor]) -> Finding | None
         count=count,
         details=(
             "Without `other`, a masked lane may hold anything on a GPU. The check filled these lanes with NaN, with a huge "
-            "and with a very negative number, and the result changed.",
+            "and a very negative number, and with 0, and the result changed.",
         ),
     )
 
@@ -369,7 +380,8 @@ def input_changed(
         if tensor is None or position not in after or not tensor.numel():
             continue
         was = torch.from_numpy(wire.values_of(wire.once(tensor))).reshape(-1, tensor.element_size())
-        changed = (was != after[position].reshape(was.shape)).any(dim=1)
+        resized = after[position].numel() != was.numel()
+        changed = torch.ones(len(was)) if resized else (was != after[position].reshape(was.shape)).any(dim=1)
         if bool(changed.any()):
             return _changed(trace, position, int(changed.sum()), inputs)
     return None

@@ -1,6 +1,7 @@
 """What came out of a worker's folder, read back into values: calls that ended, and the failure that stopped the rest.
 
-Everything here treats the folder as untrusted: plain arrays and JSON only, never pickle.
+Everything here treats the folder as untrusted: only regular files of bounded size are read, never a link, a pipe or a device;
+results count if they are signed; they are plain arrays and JSON, never pickle; and text is made safe to show.
 """
 
 from __future__ import annotations
@@ -11,8 +12,13 @@ import json
 import os
 import re
 import signal
+import stat
 import struct
+import unicodedata
+import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +27,12 @@ import torch
 
 from course_lib.checking import wire
 from course_lib.checking.bundle import Bundle
-from course_lib.checking.events import KIND_CODES, Event, Launch, Trace, View
-from course_lib.checking.inside import POSITION
+from course_lib.checking.events import COLUMNS, KIND_CODES, Event, Launch, Trace, View
+from course_lib.checking.inside import POSITION, VARIATIONS
+from course_lib.checking.limits import MOST_PROCESSES
+
+MOST_RESULT_BYTES = 2**30
+"""Most that is read of one result. A call may record 240 MB of offsets, and return tensors besides."""
 
 
 @dataclass(frozen=True)
@@ -31,20 +41,27 @@ class Call:
 
     `result` is the returned tensor, or None when something else came back; `returned` then says what. `after` holds the
     tensor arguments as the call left them, by position. `ops` counts the torch operations that the answer called.
-    `notes` says what limits the interpreter's result.
-    `poisoned` is the number of masked lanes without `other` that were read, filled with `poison`.
+    `notes` says what limits the interpreter's result. `source_view` is the tensor that the result is a copy of, or the result's
+    own view. `variation` names the way in which the call was run (`inside.VARIATIONS`).
+
+    `outside` lists tensors that changed outside any kernel: "name", and the "launch" before which it was noticed. `twice` lists
+    stores of different values to one element by one program: the "event", the "other" one, and the "element". `threads`
+    counts the process's threads.
     """
 
     case: int
-    poison: str
+    variation: str
     trace: Trace
     result: torch.Tensor | None
     result_view: View | None
     returned: str
     after: dict[int, torch.Tensor]
     ops: dict[str, int]
-    poisoned: int
     notes: tuple[str, ...] = ()
+    source_view: View | None = None
+    outside: tuple[dict[str, Any], ...] = ()
+    twice: tuple[dict[str, int], ...] = ()
+    threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -69,95 +86,172 @@ class Failure:
 class Outcome:
     """All calls that ended, in order, the failure that stopped the run (or None), and what was printed.
 
-    After a run in mode "compile", there are no calls; `compiled` names each kernel and target, once a launch, and `undecided`
-    says why the launcher stopped before its end, if it did without a launch being at fault.
+    After a run in mode "compile", there are no calls; `compiled` holds target, case and name of each kernel that was compiled,
+    `stopped` target, case and error of each call of the launcher that stopped without a launch being at fault. `unavailable`
+    says why nothing can be compiled on this machine, if so. `overwritten` numbers the cases whose results no longer held, once
+    all calls had ended, what they had held at first.
     """
 
     calls: tuple[Call, ...]
     failure: Failure | None
     printed: str
-    compiled: tuple[str, ...] = ()
-    undecided: str | None = None
+    compiled: frozenset[tuple[int, int, str]] = frozenset()
+    stopped: tuple[tuple[int, int, str], ...] = ()
+    unavailable: str | None = None
+    overwritten: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a worker ended: its wait status, whether it had to be killed; and what its results must look like."""
+    """How a worker ended: its wait status, and what it was stopped for ("cpu", "wall", "processes", "memory") or None.
+
+    The rest says what its results must look like.
+    """
 
     status: int
-    killed: bool
+    stopped: str | None
     mode: str
     cases: int
     key: str
 
 
 def read_outcome(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
-    """Read what a worker left in `folder`. Results without the right signature are a `ValueError`."""
-    results = sorted(folder.glob("case_*.npz"), key=_order)
-    calls = tuple(_read_call(path, bundle, ending.key) for path in results)
-    printed = _read_text(folder / "printed.txt", 4000)
-    finished = os.WIFEXITED(ending.status) and os.WEXITSTATUS(ending.status) == 0 and not (folder / "error.json").exists()
-    if not finished:
-        return Outcome(calls, _failure(folder, ending), printed)
-    if ending.mode == "compile" and (folder / "compiled.json").exists():
-        told = json.loads(_signed(folder / "compiled.json", ending.key))
-        return Outcome((), None, printed, tuple(told["compiled"]), told["undecided"])
-    return Outcome(calls, _unfinished(folder, calls, ending), printed)
+    """Read what a worker left in `folder`.
+
+    Raises `ValueError` for a result without the right signature or form; other errors of reading may come as they are.
+    """
+    calls = tuple(_calls(folder, bundle, ending))
+    printed = _clean((_content(folder / "printed.txt", 16_000) or b"").decode(errors="replace")[:4000])
+    if failure := _failure(folder, ending):
+        return Outcome(calls, failure, printed)
+    if ending.mode == "compile" and (told := _signed(folder / "compiled.json", ending.key)) is not None:
+        noted = _plain(told)
+        compiled, stopped = (
+            [(int(target), int(case), str(what)) for target, case, what in noted[key]] for key in ("compiled", "stopped")
+        )
+        return Outcome((), None, printed, frozenset(compiled), tuple(stopped), noted["unavailable"])
+    kept = _plain(_signed(folder / "kept.json", ending.key) or b'{"overwritten": []}')
+    overwritten = tuple(map(int, kept["overwritten"]))
+    return Outcome(calls, _unfinished(folder, calls, ending), printed, overwritten=overwritten)
 
 
-def _signed(path: Path, key: str) -> bytes:
-    """The content of a result, if the worker's own code has written it."""
-    content = path.read_bytes()
-    if not hmac.compare_digest(content[:32], hmac.digest(bytes.fromhex(key), content[32:], "sha256")):
+# --- files and text -----------------------------------------------------------------------------------------------
+
+
+def _content(path: Path, limit: int) -> bytes | None:
+    """The beginning of a regular file, at most `limit` bytes; None if there is none. Does not wait for a pipe's other end."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
+    with open(descriptor, "rb") as file:
+        return file.read(limit)
+
+
+def _signed(path: Path, key: str) -> bytes | None:
+    """A result that the worker's own code has written; None if there is none."""
+    content = _content(path, MOST_RESULT_BYTES)
+    if content is None:
+        return None
+    if not hmac.compare_digest(content[:32], hmac.digest(bytes.fromhex(key), memoryview(content)[32:], "sha256")):
         raise ValueError(f"{path.name} was not written by the checker")
     return content[32:]
 
 
-def _order(path: Path) -> tuple[str, int]:
-    _, number, poison = path.stem.split("_")
-    return number, ("nan", "high", "low").index(poison)
+def _plain(content: bytes) -> Any:
+    """JSON with all its text made safe."""
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return _clean(value)
+        if isinstance(value, list):
+            return [clean(item) for item in value]
+        return {_clean(name): clean(item) for name, item in value.items()} if isinstance(value, dict) else value
+
+    return clean(json.loads(content))
 
 
-def _read_text(path: Path, limit: int) -> str:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(limit)
-    except OSError:
-        return ""
+def _clean(text: str) -> str:
+    """Text in which what would not print, or would do something to a terminal or a page, stands as an escape.
+
+    >>> _clean("ok\\x1b[2J \\ud800")
+    'ok\\\\x1b[2J \\\\ud800'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or unicodedata.category(c)[0] in "LMNPS" or c == " " else _escape(c) for c in text)
 
 
-def _read_call(path: Path, bundle: Bundle, key: str) -> Call:
-    _, number, poison = path.stem.split("_")
-    with np.load(io.BytesIO(_signed(path, key)), allow_pickle=False) as stored:
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+# --- calls --------------------------------------------------------------------------------------------------------
+
+
+def _calls(folder: Path, bundle: Bundle, ending: Ending) -> Iterator[Call]:
+    for case, variation in product(range(ending.cases), VARIATIONS):
+        content = _signed(folder / f"case_{case:03d}_{variation}.npz", ending.key)
+        if content is not None:
+            yield _read_call(content, case, variation, bundle)
+
+
+def _read_call(content: bytes, case: int, variation: str, bundle: Bundle) -> Call:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
+            raise ValueError("a result is compressed")  # and could be of any size once it is not
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         arrays = dict(stored)
-    header = json.loads(arrays["header"].tobytes())
+    header = _plain(arrays["header"].tobytes())
     launches = tuple(
-        Launch(launch["kernel"], tuple(launch["grid"]), tuple(map(_view, launch["views"])), launch["arguments"])
+        Launch(str(launch["kernel"]), _grid(launch["grid"]), tuple(map(_view, launch["views"])), dict(launch["arguments"]))
         for launch in header["launches"]
     )
     result, view, returned = _read_result(header["result"], arrays)
     after = {
-        int(name.removeprefix("after_")): torch.from_numpy(np.array(array))
+        int(name.removeprefix("after_")): torch.from_numpy(np.array(array, dtype=np.uint8))
         for name, array in arrays.items()
         if name.startswith("after_")
     }
     trace = Trace(launches, _events(arrays, launches, bundle), result, result_storage=view.storage if view else None)
+    ops = {str(name): int(count) for name, count in header["ops"].items()}
     return Call(
-        int(number),
-        poison,
+        case,
+        variation,
         trace,
         result,
         view,
         returned,
         after,
-        header["ops"],
-        header["poisoned"],
-        tuple(header.get("notes", ())),
+        ops,
+        notes=tuple(map(str, header.get("notes", ()))),
+        source_view=_view(header["result"]["source"]) if "source" in header["result"] else view,
+        outside=tuple(map(dict, header.get("outside", ()))),
+        twice=tuple({name: int(place) for name, place in store.items()} for store in header.get("twice", ())),
+        threads=int(header.get("threads", 1)),
     )
 
 
+def _grid(sizes: list[Any]) -> tuple[int, int, int]:
+    x, y, z = map(int, sizes)
+    return x, y, z
+
+
 def _view(data: dict[str, Any]) -> View:
-    return View(**{**data, "shape": tuple(data["shape"]), "stride": tuple(data["stride"])})
+    return View(
+        name=str(data["name"]),
+        storage=int(data["storage"]),
+        offset=int(data["offset"]),
+        shape=tuple(map(int, data["shape"])),
+        stride=tuple(map(int, data["stride"])),
+        dtype=str(data["dtype"]),
+        itemsize=int(data["itemsize"]),
+        argument=None if data.get("argument") is None else int(data["argument"]),
+        fresh=bool(data.get("fresh", False)),
+    )
 
 
 def _read_result(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[torch.Tensor | None, View | None, str]:
@@ -171,12 +265,18 @@ def _read_result(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[t
 
 def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle: Bundle) -> tuple[Event, ...]:
     events = []
-    touched, at = arrays["touched"], 0
-    lines = {int(line): bundle.line(int(line)) for line in np.unique(arrays["events"][:, 6])}
-    for row in arrays["events"].tolist():
+    rows, touched, at = arrays["events"], arrays["touched"], 0
+    if rows.dtype != np.int64 or rows.shape[1:] != (COLUMNS,) or touched.dtype != np.int64 or touched.ndim != 1:
+        raise ValueError("the events are not a table of whole numbers")
+    if (rows[:, [0, 1, 5, 7, 8]] < 0).any() or rows[:, 7:9].sum() != len(touched):
+        raise ValueError("the events do not belong to the elements")
+    lines = {int(line): bundle.line(int(line)) for line in np.unique(rows[:, 6])}
+    for row in rows.tolist():
         kind, launch, x, y, z, view, line, inside, outside, masked, other, rank, *tile, barriers = row
         elements, stray = touched[at : at + inside], touched[at + inside : at + inside + outside]
         at += inside + outside
+        if view >= len(launches[launch].views):
+            raise ValueError("an event belongs to no view")
         events.append(
             Event(
                 kind=KIND_CODES[kind],  # type: ignore[arg-type]
@@ -196,44 +296,69 @@ def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle:
     return tuple(events)
 
 
-def _failure(folder: Path, ending: Ending) -> Failure:
-    case, program, line = _whereabouts(folder)
-    written = _read_text(folder / "error.json", 10**6)
-    if written and not ending.killed:
-        error = json.loads(written)
-        frames = tuple((int(number), str(name)) for number, name in error["frames"])
-        place = tuple(error["program"])
-        program = place if place[0] >= 0 else None
-        details = error.get("details", {})
-        return Failure(error["kind"], error["type"], error["message"], frames, error["case"], program, details=details)
+# --- failures -----------------------------------------------------------------------------------------------------
+
+
+def _failure(folder: Path, ending: Ending) -> Failure | None:
+    """What stopped the run; None if the worker came to its end."""
+    case, program, line = _whereabouts(folder, ending.cases)
     last = ((line, ""),) if line > 0 else ()
-    if ending.killed:
-        return Failure("timeout", "wall", "", last, case, program, exact=False)
+    if ending.stopped in ("cpu", "wall"):
+        return Failure("timeout", ending.stopped, "", last, case, program, exact=False)
+    if ending.stopped == "memory":
+        return Failure("memory_limit", "MemoryError", "", last, case, program, exact=False)
+    if ending.stopped == "processes":
+        message = f"the answer had more than {MOST_PROCESSES} processes at a time, and was stopped"
+        return Failure("crash", "TooManyProcesses", message, last, case, program, exact=False)
+    if error := _error(folder, ending.key):
+        return error
     if os.WIFSIGNALED(ending.status):
         frames = tuple(_fault_frames(folder))
         name = signal.Signals(os.WTERMSIG(ending.status)).name
         return Failure("killed", name, "", frames or last, case, program, exact=bool(frames))
-    return Failure("exit", "exit", str(os.WEXITSTATUS(ending.status)), last, case, program, exact=False)
+    code = os.WEXITSTATUS(ending.status)
+    return Failure("exit", "exit", str(code), last, case, program, exact=False) if code else None
+
+
+def _error(folder: Path, key: str) -> Failure | None:
+    """What the worker says has gone wrong. If somebody else says so, the answer has ended its process by itself."""
+    try:
+        content = _signed(folder / "error.json", key)
+    except ValueError:
+        return None
+    if content is None:
+        return None
+    error = _plain(content)
+    x, y, z = map(int, error["program"])
+    return Failure(
+        kind=str(error["kind"]),
+        type=str(error["type"]),
+        message=str(error["message"]),
+        frames=tuple((int(line), str(name)) for line, name in error["frames"]),
+        case=int(error["case"]),
+        program=(x, y, z) if x >= 0 else None,
+        details=dict(error.get("details", {})),
+    )
 
 
 def _unfinished(folder: Path, calls: tuple[Call, ...], ending: Ending) -> Failure | None:
     """A process that ended well but left cases out ended itself: a status of 0 is not a result."""
     if ending.mode != "compile" and len({call.case for call in calls}) == ending.cases:
         return None
-    case, program, line = _whereabouts(folder)
+    case, program, line = _whereabouts(folder, ending.cases)
     return Failure("exit", "exit", "0", ((line, ""),) if line > 0 else (), case, program, exact=False)
 
 
-def _whereabouts(folder: Path) -> tuple[int, tuple[int, int, int] | None, int]:
+def _whereabouts(folder: Path, cases: int) -> tuple[int, tuple[int, int, int] | None, int]:
     try:
-        case, _, x, y, z, line = POSITION.unpack_from((folder / "where.bin").read_bytes())
-    except (OSError, struct.error):
+        case, _, x, y, z, line = POSITION.unpack(_content(folder / "where.bin", POSITION.size) or b"")
+    except struct.error:
         return -1, None, -1
-    return case, (x, y, z) if x >= 0 else None, line
+    return case if case < cases else -1, (x, y, z) if x >= 0 else None, line
 
 
 def _fault_frames(folder: Path) -> list[tuple[int, str]]:
     """The answer's frames in faulthandler's report, outermost first."""
-    text = _read_text(folder / "fault.txt", 10**5)
-    found = re.findall(r'File "[^"]*answer\.py", line (\d+) in (\S+)', text)
-    return [(int(line), name) for line, name in reversed(found)]
+    text = (_content(folder / "fault.txt", 10**5) or b"").decode(errors="replace")
+    found = re.findall(r'File "[^"]*answer\.py", line (\d{1,9}) in (\S+)', text)
+    return [(int(line), _clean(name)) for line, name in reversed(found)]

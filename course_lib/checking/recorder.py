@@ -1,34 +1,47 @@
 """The worker's observer: notes every launch and every memory access of a call, and where the call is just now.
 
 Runs inside the worker's process. What it notes leaves as plain arrays (`Recorder.arrays`) and plain JSON
-(`Recorder.header`); `outcome.py` turns these back into the values of `events.py` on the other side.
+(`Recorder.header`); `outcome.py` turns these back into the values of `events.py` on the other side. What torch does in
+the launcher is watched by `launcher.py`.
 """
 
 from __future__ import annotations
 
+import random
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_lib.checking.events import COLUMNS, KIND_CODES
-from course_lib.checking.hooks import Access, LaunchState, launching
+from course_lib.checking.events import COLUMNS, KIND_CODES, IntArray
+from course_lib.checking.hooks import Access, LaunchState, Place
+from course_lib.checking.hooks.model import BoolArray, CannotInterpret, Program
 from course_lib.checking.inside import Whereabouts
+from course_lib.checking.storages import Storages
 
 MAX_RECORDED = 30_000_000
 """Most element offsets that one case may record: 240 MB. A kernel that touches more is reported, not followed."""
 
-Poison = Literal["nan", "high", "low"]
-POISONS: tuple[Poison, ...] = ("nan", "high", "low")
+Poison = Literal["nan", "high", "low", "zero"]
+POISONS: tuple[Poison, ...] = ("nan", "high", "low", "zero")
 """The interpreter's `max` and `min` skip NaN, so a call that could be reading poison is run with each of these."""
 
+Order = Literal["forward", "backward", "shuffled"]
 
-def poison_value(kind: Poison, limits: Any) -> Any:
-    """The poison for a dtype with these limits (an `iinfo` or `finfo`): NaN or a huge value, an extreme integer."""
-    if isinstance(limits, (np.iinfo, torch.iinfo)):
-        return limits.max if kind == "high" else limits.min
-    return {"nan": float("nan"), "high": float(limits.max) / 2, "low": float(limits.min) / 2}[kind]
+
+@dataclass(frozen=True)
+class Variation:
+    """What may differ from one run of a call to the next on a GPU, and must not change its result.
+
+    `poison` fills what the answer has no right to rely on, programs run in `order`, and an autotuned kernel takes its
+    configuration number `tuning` (counted around). `name` is that of the result's file.
+    """
+
+    name: str = "nan"
+    poison: Poison = "nan"
+    order: Order = "forward"
+    tuning: int = 0
 
 
 class TooMuchTraffic(RuntimeError):
@@ -36,21 +49,27 @@ class TooMuchTraffic(RuntimeError):
 
 
 class Recorder:
-    """Records one call of the answer, with one kind of poison for what the answer may not rely on."""
+    """Records one call of the answer, in one of its variations."""
 
-    def __init__(self, whereabouts: Whereabouts, poison: Poison) -> None:
+    def __init__(self, whereabouts: Whereabouts, variation: Variation) -> None:
         self.where = whereabouts
-        self.kind = poison
-        self.poisoned = 0
+        self.variation = variation
+        self.storages = Storages()
         self.launches: list[dict[str, Any]] = []
         self.rows: list[tuple[int, ...]] = []
         self.touched: list[np.ndarray] = []
         self.recorded = 0
+        self.undefined = 0
+        """How many lanes read what the answer has no right to rely on."""
+        self.atomics = False
+        self.configurations = 1
         self.notes: set[str] = set()
+        self.outside: list[dict[str, Any]] = []
+        """Tensors whose content changed outside any kernel, and not by torch."""
+        self.twice: list[dict[str, Any]] = []
+        """Stores of different values to one element by one program."""
+        self.stores: dict[int, list[_Stored]] = {}
         self.barriers = 0
-        self.storages: dict[int, int] = {}
-        self.arguments: dict[int, int] = {}
-        self.keep: list[torch.Tensor] = []
 
     # -- the observer's side --------------------------------------------------------------------------------------
 
@@ -58,19 +77,47 @@ class Recorder:
         self.where.launch = len(self.launches)
         self.where.line = -1
         views = [self.view(name, tensor) for name, tensor in launch.tensors]
+        for name, tensor in launch.tensors:
+            self.verify(name, tensor)
         self.launches.append({"kernel": launch.kernel, "grid": launch.grid, "views": views, "arguments": launch.arguments})
 
     def launch_ends(self, launch: LaunchState) -> None:
+        for _, tensor in launch.tensors:
+            self.storages.remember(tensor)
         self.where.program, self.where.line = (-1, -1, -1), -1
         self.where.write()
 
-    def program_begins(self, launch: LaunchState, program: tuple[int, int, int]) -> None:
+    def order(self, grid: Program, program: Program) -> Program:
+        if self.variation.order == "forward":
+            return program
+        (x, y, z), (width, height, depth) = program, grid
+        place = (x * height + y) * depth + z
+        place = self._permutation(width * height * depth)[place]
+        return place // (height * depth), place // depth % height, place % depth
+
+    def _permutation(self, programs: int) -> range | list[int]:
+        if self.variation.order == "backward":
+            return range(programs - 1, -1, -1)
+        return random.Random(programs).sample(range(programs), programs)
+
+    def program_begins(self, launch: LaunchState, program: Program) -> None:
         self.where.program = program
         self.where.write()
         self.barriers = 0
+        self.stores = {}
 
     def barrier(self) -> None:
         self.barriers += 1
+
+    def tuning(self, configurations: int) -> int:
+        self.configurations = max(self.configurations, configurations)
+        return self.variation.tuning % configurations
+
+    def bounds(self, tensor: torch.Tensor) -> Place | None:
+        return self.storages.bounds(tensor)
+
+    def stranger(self) -> None:
+        raise CannotInterpret("a pointer was made from a number, so it is not known which tensor it may point into")
 
     def note(self, what: str) -> None:
         self.notes.add(what)
@@ -78,11 +125,19 @@ class Recorder:
     def access(self, launch: LaunchState, access: Access) -> None:
         self.where.line = access.frame.f_lineno
         self.where.write()
-        elements = access.offsets[access.active & access.inside]
-        outside = access.offsets[access.active & ~access.inside]
-        masked = access.active.size - len(elements) - len(outside)
+        elements = access.elements(access.active & access.inside)
+        outside = access.elements(access.active & ~access.inside)
+        masked = access.active.size - (len(elements) + len(outside)) // access.each
+        tensor = launch.tensors[access.view][1]
+        self.atomics |= access.kind == "atomic"
         if not access.other:
-            self.poisoned += masked
+            self.undefined += masked
+        if access.kind != "store":
+            self.undefined += self.storages.never_written(tensor, elements)
+        if access.kind != "load":
+            self.storages.written(tensor, elements)
+        if access.stored is not None and access.each == 1:
+            self._store(tensor, elements, access)
         self.recorded += len(elements) + len(outside)
         if self.recorded > MAX_RECORDED:
             raise TooMuchTraffic(f"the kernel touched more than {MAX_RECORDED} elements in this one case")
@@ -106,25 +161,27 @@ class Recorder:
         self.touched += (elements, outside)
 
     def poison(self, dtype: np.dtype) -> Any:
-        if dtype.kind == "f":
-            return poison_value(self.kind, np.finfo(dtype))
-        return self.kind == "high" if dtype.kind == "b" else poison_value(self.kind, np.iinfo(dtype))
+        return self.storages.poison(self.variation.poison, dtype)
+
+    # -- stores to one element ------------------------------------------------------------------------------------
+
+    def _store(self, tensor: torch.Tensor, elements: IntArray, access: Access) -> None:
+        """Look for an element that this program has stored another value to, in this store or since the last barrier."""
+        assert access.stored is not None
+        carried_out = access.active & access.inside
+        places = elements + int(tensor.storage_offset())
+        new = _Stored(places, access.stored[carried_out], carried_out, len(self.rows), self.barriers)
+        earlier = self.stores.setdefault(self.storages.number(tensor), [])
+        for store in (new, *(s for s in earlier if s.barriers == new.barriers and s.meets(new))):
+            if (element := new.differs_from(store)) is not None and not self.twice:
+                self.twice.append({"event": len(self.rows), "other": store.event, "element": element - tensor.storage_offset()})
+        earlier.append(new)
 
     # -- storages and views ---------------------------------------------------------------------------------------
 
-    def storage(self, tensor: torch.Tensor) -> int:
-        """The number of a tensor's storage. Storages are kept alive, so that no two share an address."""
-        address = tensor.untyped_storage().data_ptr()
-        if address == 0:
-            return -1
-        if address not in self.storages:
-            self.storages[address] = len(self.storages)
-            self.keep.append(tensor)
-        return self.storages[address]
-
     def view(self, name: str, tensor: torch.Tensor) -> dict[str, Any]:
         """A tensor as plain data; see `events.View`."""
-        storage = self.storage(tensor)
+        storage = self.storages.number(tensor)
         return {
             "name": name,
             "storage": storage,
@@ -133,14 +190,27 @@ class Recorder:
             "stride": list(tensor.stride()),
             "dtype": str(tensor.dtype).removeprefix("torch."),
             "itemsize": tensor.element_size(),
-            "argument": self.arguments.get(storage),
+            "argument": self.storages.arguments.get(storage),
+            "fresh": storage in self.storages.unwritten,
         }
 
-    def argument(self, position: int, tensor: torch.Tensor) -> None:
-        """Note that this tensor is the call's argument at `position`."""
-        self.arguments[self.storage(tensor)] = position
+    def verify(self, name: str, tensor: torch.Tensor) -> None:
+        """Note it if a tensor does not hold what a kernel or torch left in it."""
+        if not self.storages.as_remembered(tensor):
+            self.outside.append({"name": name, "launch": len(self.launches)})
+            self.storages.remember(tensor)
 
     # -- what leaves the process ----------------------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        """What was noted apart from the accesses, as JSON."""
+        return {
+            "launches": self.launches,
+            "undefined": self.undefined,
+            "notes": sorted(self.notes),
+            "outside": self.outside,
+            "twice": self.twice,
+        }
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The events as two arrays: a table of `COLUMNS` numbers an event, and all touched element offsets in a row."""
@@ -150,36 +220,33 @@ class Recorder:
         }
 
 
-VIEWS = frozenset(
-    "view _unsafe_view as_strided expand t transpose permute select slice unsqueeze squeeze detach alias diagonal "
-    "unbind split split_with_sizes unfold _reshape_alias view_as_real lift_fresh is_same_size".split()
-)
+class _Stored:
+    """One store by the program that runs: which elements of a storage, what each was given, and by which lane of the tile.
 
+    A lane is a lane of a tile of one shape: in a tile of another shape, another thread may hold its element.
+    """
 
-class TorchWatch(TorchDispatchMode):
-    """Fills fresh tensors with poison, and notes which torch operations the answer itself called."""
+    def __init__(self, elements: IntArray, values: np.ndarray, lanes: BoolArray, event: int, barriers: int) -> None:
+        self.elements, self.values, self.lanes, self.shape = elements, values, np.flatnonzero(lanes), lanes.shape
+        self.event, self.barriers = event, barriers
+        self.low, self.high = (int(elements.min()), int(elements.max())) if len(elements) else (0, -1)
 
-    def __init__(self, recorder: Recorder) -> None:
-        super().__init__()
-        self.recorder = recorder
-        self.ops: dict[str, int] = {}
+    def meets(self, other: _Stored) -> bool:
+        return self.low <= other.high and other.low <= self.high
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if launching():
-            return result
-        name = func.overloadpacket.__name__
-        if name not in VIEWS:
-            self.ops[name] = self.ops.get(name, 0) + 1
-        if "empty" in name and isinstance(result, torch.Tensor) and result.numel():
-            self.fill(result)
-        return result
+    def differs_from(self, earlier: _Stored) -> int | None:
+        """An element that two lanes stored different values to, of a store and an earlier one, or of a store and itself.
 
-    def fill(self, fresh: torch.Tensor) -> None:
-        """Fill a fresh tensor with what no answer may rely on."""
-        if fresh.dtype == torch.bool:
-            fresh.fill_(self.recorder.kind == "high")
-        elif fresh.is_floating_point():
-            fresh.fill_(poison_value(self.recorder.kind, torch.finfo(fresh.dtype)))
-        elif not fresh.is_complex():
-            fresh.fill_(poison_value(self.recorder.kind, torch.iinfo(fresh.dtype)))
+        Two stores by the same lane are in order: a thread's own stores to one place are.
+        """
+        places, values, lanes = self.elements, self.values, self.lanes
+        if earlier is not self:
+            others = earlier.lanes if earlier.shape == self.shape else -1 - earlier.lanes
+            places, values, lanes = (
+                np.concatenate(pair) for pair in ((earlier.elements, places), (earlier.values, values), (others, lanes))
+            )
+        order = np.argsort(places, kind="stable")
+        places, values, lanes = places[order], values[order], lanes[order]
+        same = (places[1:] == places[:-1]) & (lanes[1:] != lanes[:-1])
+        different = same & (values[1:] != values[:-1]) & ~((values[1:] != values[1:]) & (values[:-1] != values[:-1]))
+        return int(places[1:][different][0]) if different.any() else None

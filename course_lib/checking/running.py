@@ -27,7 +27,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
         arguments = wire.unpack(values, arrays, poison=float("nan"), device="cuda")
         result = answer(*arguments)
         torch.cuda.synchronize()
-        header: dict[str, Any] = {"launches": [], "ops": {}, "poisoned": 0}
+        header: dict[str, Any] = {"launches": [], "ops": {}}
         saved = {"events": np.zeros((0, COLUMNS), np.int64), "touched": np.zeros(0, np.int64)}
         if type(result) is torch.Tensor:
             saved["result"] = wire.values_of(result)
@@ -36,4 +36,4 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
             header["result"] = {"view": {**view, **layout, "itemsize": result.element_size()}}
         else:
             header["result"] = {"type": type(result).__name__, "repr": repr(result)[:200]}
-        save_call(f"case_{number:03d}_nan.npz", header, saved, request["key"])
+        save_call(f"case_{number:03d}_nan.npz", header, saved, request["save"])

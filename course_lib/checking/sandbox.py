@@ -2,21 +2,24 @@
 
 The parent never imports the answer and never shares memory with it. Processes come from a zygote (`zygote.py`), which
 is started on first use and kept; where a system cannot fork, each run starts a Python of its own (`worker.py`), slower
-but the same.
+but the same. Requests and results lie in a scratch folder of the zygote's, which goes when either process ends.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import secrets
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,21 +27,14 @@ import numpy as np
 
 from course_lib.checking import wire
 from course_lib.checking.bundle import Bundle
+from course_lib.checking.limits import GRACE as GRACE
+from course_lib.checking.limits import Limits as Limits
+from course_lib.checking.limits import longest
 from course_lib.checking.outcome import Ending, Outcome, read_outcome
+from course_lib.doctor.facts import triton_cache
 
-
-@dataclass(frozen=True)
-class Limits:
-    """What one run may use: seconds of processor time and of waiting, bytes of memory and of files."""
-
-    cpu_seconds: float = 8.0
-    wall_seconds: float = 12.0
-    memory_bytes: int | None = 3 * 2**29
-    file_bytes: int = 2**30
-
-
-GRACE = 1.5
-"""Seconds between the worker's own alarm, which tells where it was, and its end by force."""
+START_UP = 120.0
+"""Seconds that a zygote may take to import torch and Triton, from a slow disk as well."""
 
 
 class SandboxError(RuntimeError):
@@ -50,37 +46,50 @@ def run(
     cases: list[tuple[Any, ...]],
     *,
     mode: Literal["interpret", "compile", "gpu"] = "interpret",
-    poisons: bool = True,
+    variations: bool = True,
     targets: tuple[int, ...] = (),
     limits: Limits | None = None,
 ) -> Outcome:
     """Call `bundle.name` once for each tuple of arguments in `cases`, in one fresh process.
 
-    In mode "interpret", kernels run in Triton's interpreter, and with `poisons` a call that read masked lanes without `other`
-    is repeated with other poison. In mode "compile", every launch is compiled for each compute capability in `targets` (80 is
-    sm_80), and nothing is run. In mode "gpu", kernels are compiled and run on this machine's GPU.
+    In mode "interpret", kernels run in Triton's interpreter, and with `variations` a call is repeated in the other ways in
+    which a GPU might run it: see `interpreting.variations`. In mode "compile", every launch is compiled for each compute
+    capability in `targets` (80 is sm_80), and nothing is run. In mode "gpu", kernels are compiled and run on this machine's
+    GPU.
 
     Raises `wire.CannotSend` for arguments that are not plain data, and `SandboxError` when no process can be had.
     """
     limits = limits or Limits()
-    folder = Path(tempfile.mkdtemp(prefix="course-"))
-    try:
-        key = secrets.token_hex(32)
-        options = {"mode": mode, "poisons": poisons, "targets": list(targets), "limits": asdict(limits), "key": key}
-        _write_request(folder, bundle, cases, options)
-        reply = _ZYGOTES[mode].request(folder, limits.wall_seconds + GRACE)
+    zygote = _ZYGOTES[mode]
+    with zygote.lock:
+        folder = Path(tempfile.mkdtemp(prefix="run-", dir=zygote.start()))
         try:
-            return read_outcome(folder, bundle, Ending(reply["status"], reply["killed"], mode, len(cases), key))
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RuntimeError, OSError) as error:
-            raise SandboxError(f"The answer's process left results that cannot be read ({error}).") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+            key = secrets.token_hex(32)
+            options = {"mode": mode, "variations": variations, "targets": list(targets), "limits": asdict(limits), "key": key}
+            _write_request(folder, bundle, cases, options)
+            reply = zygote.request(folder, limits)
+            if reply["stopped"] in TOO_LITTLE:
+                raise SandboxError(TOO_LITTLE[reply["stopped"]])
+            return _read(folder, bundle, Ending(reply["status"], reply["stopped"], mode, len(cases), key))
+        finally:
+            _remove(folder)
+
+
+TOO_LITTLE = {
+    "busy": "The machine is too busy: it let the answer compute for so little time that nothing can be said of it. Close other "
+    "programs, or wait until they are done, and check again.",
+    "disk": "The disk that holds temporary files was filling up while the answer ran. Make room, and check again.",
+}
+"""What a run is stopped for that may not be the answer's fault."""
 
 
 def warm() -> None:
     """Begin to start the processes that later runs are forked from; returns at once."""
-    for mode in ("interpret", "compile"):
-        _ZYGOTES[mode].start()
+    for zygote in (_ZYGOTES["interpret"], _ZYGOTES["compile"]):
+        if zygote.lock.acquire(blocking=False):  # else it is running something already
+            with contextlib.ExitStack() as stack:
+                stack.callback(zygote.lock.release)
+                zygote.start()
 
 
 def _write_request(folder: Path, bundle: Bundle, cases: list[tuple[Any, ...]], options: dict[str, Any]) -> None:
@@ -97,9 +106,25 @@ def _write_request(folder: Path, bundle: Bundle, cases: list[tuple[Any, ...]], o
     np.savez(folder / "inputs.npz", **arrays)  # type: ignore[arg-type]
 
 
+def _read(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
+    try:
+        return read_outcome(folder, bundle, ending)
+    except Exception as error:  # whatever a hostile process leaves behind, this is all that comes of it
+        raise SandboxError(f"The answer's process left results that cannot be read ({error}).") from error
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder that a hostile process may have filled: with folders that cannot be entered, or too deep to walk."""
+    with contextlib.suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        subprocess.run(["chmod", "-R", "u+rwx", folder], check=False, stderr=subprocess.DEVNULL)
+        subprocess.run(["rm", "-rf", folder], check=False, stderr=subprocess.DEVNULL)
+
+
 def _environment(mode: str) -> dict[str, str]:
     """The worker's environment: one mode, without the parent's secrets, and without a GPU."""
-    kept = "PATH HOME LANG LC_ALL TMPDIR LD_LIBRARY_PATH VIRTUAL_ENV SYSTEMROOT TEMP TMP TRITON_CACHE_DIR TRITON_HOME".split()
+    kept = "PATH HOME LANG LC_ALL TMPDIR LD_LIBRARY_PATH VIRTUAL_ENV SYSTEMROOT TEMP TMP TRITON_HOME".split()
     root = str(Path(__file__).resolve().parents[2])
     gpu = {"CUDA_LAUNCH_BLOCKING": "1"} if mode == "gpu" else {"CUDA_VISIBLE_DEVICES": ""}
     kept += ["CUDA_VISIBLE_DEVICES", "CC", "CUDA_HOME"] if mode == "gpu" else []
@@ -107,90 +132,121 @@ def _environment(mode: str) -> dict[str, str]:
         "TRITON_INTERPRET": "1" if mode == "interpret" else "0",
         **gpu,
         "OMP_NUM_THREADS": "1",
+        # Not the learner's own: an answer can write there, and what it leaves must not be run elsewhere.
+        "TRITON_CACHE_DIR": str(triton_cache(os.environ) / "checked"),
         "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
         "COURSE_IN_WORKER": "1",
     }
 
 
 class _Zygote:
-    """The process that workers of one mode are forked from, started when first needed. Safe to use from several threads."""
+    """The process that workers of one mode are forked from, started when first needed. Hold `lock` while you use it."""
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
         self.lock = threading.Lock()
         self.process: subprocess.Popen[str] | None = None
+        self.scratch: Path | None = None
         self.ready = False
 
-    def start(self) -> subprocess.Popen[str] | None:
-        """The running process, started if need be; None where the system cannot fork."""
-        if not hasattr(os, "fork"):
-            return None
-        if self.process is None or self.process.poll() is not None:
+    def start(self) -> Path:
+        """See that the process runs, where the system can fork, and return the folder in which its requests have to lie."""
+        if self.scratch is None or not self.scratch.exists() or (self.process is not None and self.process.poll() is not None):
+            self.stop()
+            self.scratch = Path(tempfile.mkdtemp(prefix="course-"))
+        if self.process is None and hasattr(os, "fork"):
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "course_lib.checking.zygote", self.mode],
+                # -P: no module is taken from the folder in which answers run
+                [sys.executable, "-P", "-m", "course_lib.checking.zygote", self.mode, str(self.scratch)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
                 env=_environment(self.mode),
-                cwd=tempfile.gettempdir(),
+                cwd=self.scratch,
                 start_new_session=True,
             )
             self.ready = False
-        return self.process
+        return self.scratch
 
-    def request(self, folder: Path, kill_after: float) -> dict[str, Any]:
-        with self.lock:
-            process = self.start()
-            if process is None:
-                return _run_alone(folder, kill_after, self.mode)
-            assert process.stdin is not None and process.stdout is not None
-            try:
-                if not self.ready:
-                    self.ready = bool(process.stdout.readline())
-                process.stdin.write(json.dumps({"folder": str(folder), "kill_after": kill_after}) + "\n")
-                process.stdin.flush()
-                reply = process.stdout.readline()
-            except BrokenPipeError:
-                reply = ""
-            except BaseException:  # an interrupt: the worker ends with its zygote, and the next run starts afresh
-                self.stop()
-                raise
-            if not reply:
-                self.stop()
-                raise SandboxError(
-                    "The checker's own process ended unexpectedly. Run `course doctor`; if it finds nothing, the machine "
-                    "may be out of memory."
-                )
-            return json.loads(reply)
+    def request(self, folder: Path, limits: Limits) -> dict[str, Any]:
+        """Run the request in `folder`, and tell how its worker ended."""
+        if self.process is None:
+            return _run_alone(folder, limits, self.mode)
+        assert self.process.stdin is not None
+        try:
+            if not self.ready:
+                self._line(START_UP)
+                self.ready = True
+            self.process.stdin.write(json.dumps({"folder": str(folder), "limits": asdict(limits)}) + "\n")
+            self.process.stdin.flush()
+            return json.loads(self._line(longest(limits) + PATIENCE))
+        except BrokenPipeError as error:
+            self.stop()
+            raise SandboxError(ENDED) from error
+        except BaseException:  # an interrupt too: the worker ends with its zygote, and the next run starts afresh
+            self.stop()
+            raise
+
+    def _line(self, seconds: float) -> str:
+        """The next line that the process says."""
+        assert self.process is not None and self.process.stdout is not None
+        if not select.select([self.process.stdout], [], [], seconds)[0]:
+            raise SandboxError(f"The checker's own process did not answer within {seconds:.0f} s.")
+        if not (line := self.process.stdout.readline()):
+            raise SandboxError(ENDED)
+        return line
 
     def stop(self) -> None:
+        """End the process with all that it started, and remove its folder."""
         if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
             for pipe in (self.process.stdin, self.process.stdout):
-                if pipe is not None:
-                    pipe.close()
-            try:
-                self.process.wait(2)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-            self.process = None
+                with contextlib.suppress(BrokenPipeError):  # what was not said yet
+                    pipe.close()  # type: ignore[union-attr]
+        if self.scratch is not None:
+            _remove(self.scratch)
+        self.process = self.scratch = None
+
+    def leave_to_parent(self) -> None:
+        """In a process that was just forked: the zygote, its pipes and its folder are the other one's."""
+        if self.process is not None:
+            null = os.open(os.devnull, os.O_RDWR)
+            for pipe in (self.process.stdin, self.process.stdout):
+                os.dup2(null, pipe.fileno())  # type: ignore[union-attr]
+            os.close(null)
+            _OTHERS.append(self.process)  # closing its pipes could wait for a thread that is not here
+        self.lock = threading.Lock()
+        self.process = self.scratch = None
 
 
-def _run_alone(folder: Path, kill_after: float, mode: str) -> dict[str, Any]:
+PATIENCE = 15.0
+"""Seconds more than its longest run that a zygote is given before it counts as lost."""
+ENDED = (
+    "The checker's own process ended unexpectedly. Run `course doctor`; if it finds nothing, the machine may be out of memory."
+)
+
+
+def _run_alone(folder: Path, limits: Limits, mode: str) -> dict[str, Any]:
     """One worker in a Python of its own."""
-    start_up = 60.0  # importing torch and Triton, which the answer's own clock does not count
-    command = [sys.executable, "-m", "course_lib.checking.worker", str(folder)]
+    command = [sys.executable, "-P", "-m", "course_lib.checking.worker", mode, str(folder)]
     process = subprocess.Popen(command, env=_environment(mode), stdin=subprocess.DEVNULL)
     try:
-        code = process.wait(kill_after + start_up)
-        return {"status": code << 8 if code >= 0 else -code, "killed": False}
+        code = process.wait(START_UP + limits.wall_seconds + GRACE)
+        return {"status": code << 8 if code >= 0 else -code, "stopped": None}
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-        return {"status": 9, "killed": True}
+        return {"status": 9, "stopped": "wall"}
 
 
 _ZYGOTES = {mode: _Zygote(mode) for mode in ("interpret", "compile", "gpu")}
+_OTHERS: list[subprocess.Popen[str]] = []
+"""Zygotes of the process from which this one was forked."""
+
 for _zygote in _ZYGOTES.values():
     atexit.register(_zygote.stop)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_zygote.leave_to_parent)

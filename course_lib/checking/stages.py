@@ -7,6 +7,7 @@ one run. `STAGES` is the flow. A stage that needs what this machine lacks notes 
 from __future__ import annotations
 
 import itertools
+import random
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,8 +20,9 @@ from course_lib.catalog.model import Exercise, Params
 from course_lib.checking import advice, memory, sandbox
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.compare import compare
-from course_lib.checking.findings import Finding, Skipped
-from course_lib.checking.outcome import Call, Failure
+from course_lib.checking.events import Event
+from course_lib.checking.findings import Finding, Skipped, SourceLine
+from course_lib.checking.outcome import Call, Failure, Outcome
 from course_lib.device import device
 
 
@@ -33,6 +35,8 @@ class CaseRun:
     want: torch.Tensor
     """What the reference makes of the arguments."""
     calls: tuple[Call, ...] = ()
+    overwritten: bool = False
+    """Whether the result no longer held, after later calls, what it had held at first."""
 
     @property
     def size(self) -> int:
@@ -59,32 +63,50 @@ LIMITS = sandbox.Limits()
 
 
 def interpret(work: Work) -> list[Finding]:
-    """Run the answer on every case in the interpreter, then on the cases around the block size that it used."""
-    if findings := _run(work, work.exercise.cases):
+    """Run the answer on every case in the interpreter, then on the cases around the block size that it used.
+
+    Those may show it to use another block size for longer data, and call for further cases.
+    """
+    drawn = work.exercise.drawn(random.Random(work.seed))
+    if findings := _run(work, (*work.exercise.cases, *drawn), variations=True):
         return findings
-    if use_of_memory(work):
-        return []  # the small cases show it already: no need to go on to larger ones
-    labels = {case.label for case in work.cases}
-    around = (case for block in sorted(_tile_sizes(work)) for case in work.exercise.straddle(block))
-    more = {label(case): case for case in around if label(case) not in labels}
-    return _run(work, tuple(more.values()), poisons=False) if more else []
+    blocks = _common_tiles(work.cases) | _longest_tile(work.cases)
+    for _ in range(MOST_STRADDLING):
+        if use_of_memory(work):
+            return []  # the small cases show it already: no need to go on to larger ones
+        labels = {case.label for case in work.cases}
+        around = (case for block in sorted(blocks) for case in work.exercise.straddle(block))
+        more = {label(case): case for case in around if label(case) not in labels}
+        if not more:
+            break
+        seen = len(work.cases)
+        if findings := _run(work, tuple(more.values())):
+            return findings
+        blocks = _common_tiles(work.cases[seen:]) - blocks
+    return []
 
 
 def compiler(work: Work) -> list[Finding]:
-    """Compile every launch for GPUs of several generations: the interpreter accepts much that a compiler refuses."""
-    limits = sandbox.Limits(cpu_seconds=30, wall_seconds=40)
+    """Compile every launch for GPUs of several generations: the interpreter accepts much that a compiler refuses.
+
+    A kernel that ran in the interpreter and was not compiled is no pass.
+    """
+    limits = sandbox.Limits(cpu_seconds=100, wall_seconds=100)
     arguments = [case.arguments for case in work.cases]
     outcome = sandbox.run(work.bundle, arguments, mode="compile", targets=work.exercise.targets, limits=limits)
     failure = outcome.failure
-    if failure is not None and failure.kind == "does_not_compile":
-        case = work.cases[failure.case].label if 0 <= failure.case < len(work.cases) else None
+    if outcome.unavailable is not None:
+        work.skipped.append(Skipped("compiler", outcome.unavailable))
+        return []
+    if failure is None:
+        why = _not_compiled(work, outcome)
+        return (use_of_memory(work) or values(work) or [why]) if why else []
+    case = work.cases[failure.case].label if 0 <= failure.case < len(work.cases) else None
+    if failure.kind == "does_not_compile":
         return [_refusal(failure, work.bundle, case)]
-    if failure is not None:
-        reason = f"{failure_finding(failure, work.bundle, None).message}, while its kernels were being compiled"
-        work.skipped.append(Skipped("compiler", reason))
-    elif outcome.undecided is not None:
-        work.skipped.append(Skipped("compiler", f"the launcher needs computed results to go on ({outcome.undecided})"))
-    return []
+    found = failure_finding(failure, work.bundle, case, limits)
+    kind = "no_verdict" if found.kind == "timeout" else found.kind
+    return [replace(found, kind=kind, message=f"{found.message}, while its kernels were being compiled", details=())]
 
 
 def use_of_memory(work: Work) -> list[Finding]:
@@ -153,38 +175,59 @@ def label(params: Params) -> str:
 # --- interpreter --------------------------------------------------------------------------------------------------
 
 
-def _run(work: Work, params: tuple[Params, ...], poisons: bool = True) -> list[Finding]:
-    """Run these cases; those around the block size with one poison only, as the smaller ones have partial tiles as well."""
+def _run(work: Work, params: tuple[Params, ...], variations: bool = False) -> list[Finding]:
+    """Run these cases, and see whether earlier results live through later calls.
+
+    With `variations`, each is run in all the ways in which a GPU might, and two of them at last again, with other values. The
+    cases around the block size need none of that, as the smaller ones have partial tiles as well.
+    """
     cases = [_case(work, p) for p in params]
-    outcome = sandbox.run(work.bundle, [case.arguments for case in cases], poisons=poisons)
+    if variations:
+        middle = sorted(range(len(cases)), key=lambda number: cases[number].size)[len(cases) // 2 :][:2]
+        cases += [_case(work, params[number], AGAIN) for number in middle]
+    outcome = sandbox.run(work.bundle, [case.arguments for case in cases], variations=variations)
     for number, case in enumerate(cases):
         calls = tuple(call for call in outcome.calls if call.case == number)
-        work.cases.append(replace(case, calls=calls))
+        work.cases.append(replace(case, calls=calls, overwritten=number in outcome.overwritten))
     work.printed = work.printed or outcome.printed
     if outcome.failure is None:
         return []
-    # What the finished cases show says more than that the time was up.
-    if outcome.failure.kind == "timeout" and (shown := use_of_memory(work)):
+    # What the finished cases show says more than that the time was up, or that no elements need care.
+    if outcome.failure.kind in ("timeout", "crash") and (shown := use_of_memory(work)):
         return shown
     failed = cases[outcome.failure.case].label if 0 <= outcome.failure.case < len(cases) else None
     return [failure_finding(outcome.failure, work.bundle, failed)]
 
 
-def _case(work: Work, params: Params) -> CaseRun:
-    name = label(params)
+AGAIN = ", again with other values"
+"""What follows the label of a case that is run a second time in the same process."""
+MOST_STRADDLING = 3
+"""How often at most cases around newly seen block sizes are added."""
+
+
+def _case(work: Work, params: Params, suffix: str = "") -> CaseRun:
+    name = label(params) + suffix
     generator = torch.Generator().manual_seed(work.seed ^ zlib.crc32(name.encode()))
     arguments = work.exercise.make_inputs(generator, **params)
     return CaseRun(name, arguments, work.exercise.reference(*arguments))
 
 
-def _tile_sizes(work: Work) -> set[int]:
-    """The lengths beyond 1 of the tiles that the answer loads and stores, along any axis: those of every case, and the longest.
+def _tiles(case: CaseRun) -> set[int]:
+    """The lengths beyond 1, along any axis, of the tiles that the answer loads and stores in a case."""
+    return {size for call in case.calls[:1] for event in call.trace.events for size in event.shape if size > 1}
 
-    An answer that fits its tile to the data has another length for each case, and straddling them all would only cost time.
+
+def _common_tiles(cases: list[CaseRun]) -> set[int]:
+    """The lengths of tiles that two or more cases have in common with all others: those which the answer has chosen.
+
+    One that fits its tile to the data has another length for each case, and straddling them all would only cost time.
     """
-    shapes = ({e.shape for e in call.trace.events} for case in work.cases for call in case.calls[:1])
-    sizes = [{size for shape in of_case for size in shape if size > 1} for of_case in shapes if of_case]
-    return set.intersection(*sizes) | {max(set.union(*sizes))} if any(sizes) else set()
+    tiles = [found for case in cases if not case.label.endswith(AGAIN) and (found := _tiles(case))]
+    return set.intersection(*tiles) if len(tiles) > 1 else set()
+
+
+def _longest_tile(cases: list[CaseRun]) -> set[int]:
+    return {max(sizes)} if (sizes := set().union(*map(_tiles, cases))) else set()
 
 
 def failure_finding(failure: Failure, bundle: Bundle, case: str | None, limits: sandbox.Limits = LIMITS) -> Finding:
@@ -242,7 +285,7 @@ _SIGNALS = {
 # --- memory -------------------------------------------------------------------------------------------------------
 
 ALLOCATES = frozenset(
-    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided zeros ones full arange zeros_like ones_like "
+    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided zeros ones full zeros_like ones_like "
     "full_like new_zeros new_ones new_full zero_ fill_".split()
 )
 COPIES = frozenset("clone copy_ _to_copy contiguous constant_pad_nd".split())
@@ -256,24 +299,71 @@ def _memory_of_case(work: Work, case: CaseRun) -> Finding | None:
 
 
 def _judge_memory(work: Work, case: CaseRun) -> Finding | None:
-    call = case.calls[0]
-    empty = case.want.numel() == 0  # then there is nothing to launch a kernel for
-    finding = (None if empty else _launched(call)) or memory.stray_access(call.trace) or memory.race(call.trace)
-    finding = finding or memory.read_back(call.trace)
     # Every call must return a tensor of the right kind: an answer that keeps state may do so at first and not again.
-    finding = finding or next(filter(None, (_returned(work, case, one) for one in case.calls)), None)
-    finding = finding or (None if empty else _by_torch(work.exercise, call))
-    if finding or call.result is None or call.result_view is None:
+    returned = next(filter(None, (_returned(work, case, call) for call in case.calls)), None)
+    judged = (_in_words(call, _judge_call(work, case, call, returned)) for call in case.calls if call.variation not in POISONS)
+    finding = next(filter(None, judged), None) or returned
+    if finding:
+        return finding
+    poisoned = [call.result for call in case.calls if call.variation in ("nan", *POISONS) and call.result is not None]
+    return memory.undefined_lanes(case.calls[0].trace, poisoned) or _overwritten(case) or _also(work.exercise, case)
+
+
+POISONS = ("high", "low", "zero")
+"""The variations of a call that differ in nothing but what was never defined."""
+
+
+def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None) -> Finding | None:
+    """What one call did to memory; `returned` is what is wrong with the kind of the result, which comes before its content."""
+    empty = case.want.numel() == 0  # then there is nothing to launch a kernel for
+    trace = call.trace
+    finding = (None if empty else _launched(call)) or memory.stray_access(trace) or memory.race(trace)
+    finding = finding or memory.read_back(trace) or (memory.write_twice(trace, call.twice[0]) if call.twice else None)
+    finding = finding or returned or (None if empty else _by_torch(work.exercise, call)) or _outside(call)
+    if finding or call.source_view is None:
         return finding
     inputs = () if work.exercise.in_place else work.exercise.parameters
-    finding = memory.unwritten(call.trace, call.result_view, inputs)
-    if finding is None:
-        results = [c.result for c in case.calls if c.result is not None]
-        finding = memory.undefined_lanes(call.trace, results)
-    if finding is None and inputs:
+    if inputs:
         before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
-        finding = memory.input_changed(call.trace, before, call.after, inputs)
-    return finding
+        finding = memory.input_changed(trace, before, call.after, inputs)
+    return finding or memory.unwritten(trace, call.source_view, inputs)
+
+
+def _outside(call: Call) -> Finding | None:
+    """Did numbers come from somewhere else than from torch and the kernels?"""
+    details = ("The launcher may allocate and launch. The numbers are the kernel's work, not NumPy's or a Python loop's.",)
+    if call.threads > 1:
+        return Finding("computed_outside", "the launcher started threads of its own", details=details)
+    if not call.outside:
+        return None
+    seen = call.outside[0]
+    return Finding("computed_outside", f"`{seen['name']}` was given values by neither torch nor a kernel", details=details)
+
+
+def _overwritten(case: CaseRun) -> Finding | None:
+    if not case.overwritten:
+        return None
+    return Finding(
+        "overwritten",
+        "the result had changed once the answer had been called again",
+        details=("Every call returns a tensor of its own. Allocate it inside the function, and keep nothing between calls.",),
+    )
+
+
+def _also(exercise: Exercise, case: CaseRun) -> Finding | None:
+    message = exercise.also(case.calls[0].trace)
+    return Finding("not_as_asked", message) if message else None
+
+
+def _in_words(call: Call, finding: Finding | None) -> Finding | None:
+    """A finding, with the way in which the call was run, if it was not the first one."""
+    if finding is None or call.variation == "nan":
+        return finding
+    how = WAYS.get(call.variation, "with another configuration of the autotuned kernel")
+    return replace(finding, details=(f"This was seen {how}.", *finding.details))
+
+
+WAYS = {"backward": "with the programs run from the last to the first", "shuffled": "with the programs run in another order"}
 
 
 def _launched(call: Call) -> Finding | None:
@@ -324,17 +414,47 @@ def _by_torch(exercise: Exercise, call: Call) -> Finding | None:
 
 def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
     told = failure.details
-    line = told.get("line")
+    source = bundle.line(told["line"]) if told.get("line") else None
+    source = SourceLine(*told["elsewhere"]) if "elsewhere" in told else source
+    place = {"case": case, "kernel": told["kernel"], "source": source}
+    if "seconds" in told:
+        tell = "Is the tile too large, or a `tl.static_range` too long? Each element of a tile costs instructions."
+        message = f"for {advice.gpu(told['target'])}, compiling had not finished after {told['seconds']:.0f} s"
+        return Finding("timeout", message, **place, advice=tell)
     reason, *more = failure.message.splitlines() or [""]
     advised = advice.for_message(failure.message)
+    message = f"for {advice.gpu(told['target'])}, Triton says: {reason}"
+    return Finding("does_not_compile", message, **place, details=() if advised else tuple(more[:4]), advice=advised)
+
+
+def _not_compiled(work: Work, outcome: Outcome) -> Finding | None:
+    """A kernel that ran in the interpreter, and not where launches are compiled.
+
+    A launcher may choose its kernels by the GPU, so each must be compiled for one target at least; but where it stopped over an
+    error, for that one.
+    """
+    ran = [{launch.kernel for call in case.calls[:1] for launch in call.trace.launches} for case in work.cases]
+    missing = [
+        (number, f"the launcher stopped before it launched `{kernel}`: {error}")
+        for target, number, error in outcome.stopped
+        for kernel in sorted(ran[number])
+        if (target, number, kernel) not in outcome.compiled
+    ]
+    compiled = {(number, kernel) for _, number, kernel in outcome.compiled}
+    missing += [
+        (number, f"the launcher did not launch `{kernel}`")
+        for number, kernels in enumerate(ran)
+        for kernel in sorted(kernels)
+        if (number, kernel) not in compiled
+    ]
+    if not missing:
+        return None
+    number, reason = missing[0]
     return Finding(
-        "does_not_compile",
-        f"for {advice.gpu(told['target'])}, Triton says: {reason}",
-        case=case,
-        kernel=told.get("kernel"),
-        source=bundle.line(line) if line else None,
-        details=() if advised else tuple(more[:4]),
-        advice=advised,
+        "no_verdict",
+        f"where kernels are compiled for a GPU, and not run, {reason}",
+        case=work.cases[number].label,
+        details=("Which kernels a launcher launches must not depend on what they compute.",),
     )
 
 
@@ -346,8 +466,13 @@ NEAR = 0.05
 
 
 def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
-    found = ((call, _difference(work, case, call)) for call in case.calls)
+    found = ((call, _in_words(call, _difference(work, case, call))) for call in case.calls)
     call, finding = next(((call, finding) for call, finding in found if finding), (None, None))
+    if call is not None and finding is not None and call.variation in WAYS:
+        finding = replace(finding, kind="program_order", pattern="")
+    if finding is not None and case.label.endswith(AGAIN):
+        kept = "The same call with other values came before. Does something stay from one call to the next?"
+        finding = replace(finding, details=(kept, *finding.details))
     if call is not None and call.notes and any(_has_nan(argument) for argument in case.arguments):
         reason = f"{call.notes[0]}: the interpreter skips it there, and a GPU may not"
         return Finding("no_verdict", f"this case cannot be judged on the CPU, since {reason}")
@@ -367,17 +492,17 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
         return None
     mine = (e for e in call.trace.events if call.result_view and call.trace.view(e).storage == call.result_view.storage)
     write = next((event for event in mine if event.kind != "load"), None)
-    cause = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
+    unwritten = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
     near = mismatch.kind == "mismatch" and bool(((call.result - want).abs() <= NEAR * want.abs()).all())
     return Finding(
         mismatch.kind,
         mismatch.message,
-        pattern="fresh" if cause else "near" if near else "",
+        pattern="fresh" if unwritten else "near" if near else "",
         kernel=call.trace.launches[write.launch].kernel if write else None,
         source=write.source if write else None,
         count=mismatch.count,
         details=(
-            *((cause,) if cause else ()),
+            *((_uninitialized(*unwritten),) if unwritten else ()),
             *(
                 f"element {index[0] if len(index) == 1 else index}: got {got:.7g}, expected {wanted:.7g}"
                 for index, got, wanted in mismatch.examples
@@ -389,6 +514,13 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
             "varied": mismatch.total > 2 and not bool((want == want.flatten()[0]).all()),
             "ordinary": all(bool(a.isfinite().all()) for a in case.arguments if isinstance(a, torch.Tensor)),
         },
+    )
+
+
+def _uninitialized(event: Event, missing: int) -> str:
+    return (
+        f"Line {event.source.line}, `{event.source.text}`, reads {missing} element{'s' if missing > 1 else ''} that nothing "
+        "had been written to. Fresh memory may hold anything; the check fills it with NaN."
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from course_lib.checking import sandbox
-from course_lib.checking.bundle import bundle_function
+from course_lib.checking.collect import bundle_function
 from course_lib.checking.events import Trace
 from course_lib.checking.stages import failure_finding
 from course_lib.errors import PlainError
@@ -24,13 +24,13 @@ def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Tra
     The arguments are copied: the traced call changes nothing here, and a stray access is noted (`Event.outside`), not
     carried out. `Trace.result` is the returned tensor. Tensors, numbers, strings, dtypes and tuples of these can be passed.
 
-    Raises `bundle.CannotBundle` if the function cannot be taken along, and `TraceError` if it did not return.
+    Raises `source.CannotBundle` if the function cannot be taken along, and `TraceError` if it did not return.
     """
     name = getattr(function, "__name__", "traced")
     bundle = bundle_function(function, name)
     if keywords:
         arguments = inspect.signature(function).bind(*arguments, **keywords).args
-    outcome = sandbox.run(bundle, [arguments], poisons=False)
+    outcome = sandbox.run(bundle, [arguments], variations=False)
     if outcome.failure is not None:
         finding = failure_finding(outcome.failure, bundle, None)
         where = f" at {finding.source.origin}, line {finding.source.line}: {finding.source.text}" if finding.source else ""

@@ -7,7 +7,7 @@ what came of it into the folder. When that raises, `error.json` says what; a pro
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import faulthandler
 import importlib
 import json
@@ -15,13 +15,18 @@ import os
 import resource
 import signal
 import sys
-import time
+import tempfile
 import traceback
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
-from course_lib.checking.inside import ANSWER_FILE, Whereabouts
+import triton  # noqa: F401 - before `hooks`, which the guard installs once Triton is there
+
+from course_lib.checking import confine, shield
+from course_lib.checking.clock import Clock
+from course_lib.checking.inside import ANSWER_FILE, Save, Whereabouts, saver
+from course_lib.checking.limits import MOST_TASKS, Limits
 
 MODES = {
     "interpret": "course_lib.checking.interpreting",
@@ -31,26 +36,57 @@ MODES = {
 """The module whose `run` does the work. A process has one mode: Triton decides it once, at its import."""
 
 
-def main(folder: Path) -> None:
+def main(folder: Path) -> NoReturn:
     """Run the request that lies in `folder`. Ends the process."""
     os.chdir(folder)
     request = json.loads(Path("request.json").read_text())
-    Path("request.json").unlink()  # it holds the key that signs results
-    _redirect_output()
-    isolate()
+    Path("request.json").unlink()
+    save = saver(folder, bytes.fromhex(request.pop("key")))
+    request["save"] = _only_untouched(save)
     where = Whereabouts(Path("where.bin"))
     faulthandler.enable(open("fault.txt", "w"), all_threads=False)  # noqa: SIM115 - must stay open until the end
-    _set_limits(request["limits"], where)
-    sys.path[:0] = request["sys_path"]
+    _redirect_output()
+    run = importlib.import_module(MODES[request["mode"]]).run
+    _set_home(folder)
+    confine.give_up((folder, *caches(request["mode"])), devices(request["mode"]))
+    _set_limits(Limits(**request["limits"]), where, save)
+    code = 1
     try:
-        importlib.import_module(MODES[request["mode"]]).run(request, where)
+        shield.put_up(Path(ANSWER_FILE))
+        sys.path[:0] = request["sys_path"]
+        run(request, where)
         code = 0
     except BaseException as error:  # the process is the answer's: whatever it raises is the result
         _lift_memory_limit()
-        Path("error.json").write_text(json.dumps(describe(error, where)))
-        code = 1
-    sys.stdout.flush()
-    os._exit(code)
+        save("error.json", json.dumps(describe(error, where)).encode())
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+        os._exit(code)
+
+
+def _only_untouched(save: Save) -> Save:
+    def saved(file: str, content: bytes) -> None:
+        shield.see_that_all_is_in_place()
+        save(file, content)
+
+    return saved
+
+
+def caches(mode: str) -> tuple[Path, ...]:
+    """Folders outside its own that a worker of this mode writes to: what Triton has compiled is kept."""
+    if mode == "interpret":
+        return ()
+    cache = Path(os.environ["TRITON_CACHE_DIR"])
+    with contextlib.suppress(OSError):  # then Triton says so itself
+        cache.mkdir(parents=True, exist_ok=True)
+    return (cache,)
+
+
+def devices(mode: str) -> tuple[Path, ...]:
+    """Device files that a worker of this mode writes to."""
+    gpus = [path for pattern in ("nvidia*", "nvidia-caps/*", "dri/*", "kfd", "dxg") for path in Path("/dev").glob(pattern)]
+    return (Path("/dev/null"), Path("/dev/zero"), Path("/dev/full"), *(gpus if mode == "gpu" else ()))
 
 
 # --- when it goes wrong -------------------------------------------------------------------------------------------
@@ -61,7 +97,7 @@ def describe(error: BaseException, where: Whereabouts) -> dict[str, Any]:
     frames: list[tuple[int, str]] = []
     chain: list[BaseException] = []
     current: BaseException | None = error
-    while current is not None and current not in chain:
+    while current is not None and len(chain) < 100:
         chain.append(current)
         current = current.__cause__ if type(current).__name__ == "InterpreterError" else None
     for link in chain:
@@ -69,34 +105,42 @@ def describe(error: BaseException, where: Whereabouts) -> dict[str, Any]:
             place = (frame.lineno or 0, frame.name)
             if os.path.basename(frame.filename) == ANSWER_FILE and place not in frames:
                 frames.append(place)
-    cause = chain[-1]
-    line = cause.lineno if isinstance(cause, SyntaxError) else None
+    cause, message, kind = chain[-1], _message(chain[-1]), _kind(chain[-1])
+    line = cause.lineno if isinstance(cause, (SyntaxError, shield.OffLimits)) else None
     return {
-        "kind": _kind(cause),
+        "kind": kind,
         "type": type(cause).__name__,
-        "message": str(cause)[:2000],
-        "frames": frames[-20:] or ([(line, "<module>")] if line else []),
+        "message": message[:2000],
+        "frames": frames[-20:] or ([(line, "<module>")] if isinstance(line, int) else []),
         "case": where.case,
         "program": list(where.program),
-        "details": getattr(cause, "details", {}),
+        "details": getattr(cause, "details", {}) if kind == "does_not_compile" else {},
     }
 
 
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # its `__str__` is the answer's
+        return "(its message cannot be shown)"
+
+
 def _kind(cause: BaseException) -> str:
+    message = _message(cause)
     memory_words = ("can't allocate memory", "not enough memory", "Unable to allocate")
-    if isinstance(cause, MemoryError) or any(words in str(cause) for words in memory_words):
+    if isinstance(cause, MemoryError) or any(words in message for words in memory_words):
         return "memory_limit"
     by_name = {"TooMuchTraffic": "too_much_traffic", "DoesNotCompile": "does_not_compile", "CannotInterpret": "unsupported"}
     if type(cause).__module__.startswith("course_lib.") and type(cause).__name__ in by_name:
         return by_name[type(cause).__name__]
-    if isinstance(cause, AttributeError) and "'InterpreterBuilder' object has no attribute" in str(cause):
+    if isinstance(cause, AttributeError) and "'InterpreterBuilder' object has no attribute" in message:
         return "unsupported"
-    if isinstance(cause, TypeError) and "only 0-dimensional arrays" in str(cause) and not _raised_by_answer(cause):
+    if isinstance(cause, TypeError) and "only 0-dimensional arrays" in message and not _raised_by_answer(cause):
         return "unsupported"  # Triton 3.6's interpreter with NumPy 2.4 or later
     if isinstance(cause, NotImplementedError):
         if _raised_by_answer(cause):
             return "not_done"
-        if "in interpreter mode" in str(cause):
+        if "in interpreter mode" in message:
             return "unsupported"
     return "exit" if isinstance(cause, SystemExit) else "crash"
 
@@ -110,22 +154,10 @@ def _raised_by_answer(error: BaseException) -> bool:
 # --- limits -------------------------------------------------------------------------------------------------------
 
 
-CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000  # <linux/sched.h>
-MOST_PROCESSES = 128
-
-
-def isolate() -> None:
-    """Give up the network and the right to look into other processes, where the system lets us; harmless where it does not.
-
-    A user namespace of its own keeps the worker from tracing its parent or reading the parent's memory.
-    """
-    user, group = os.getuid(), os.getgid()
-    unshare = getattr(ctypes.CDLL(None), "unshare", None)
-    if unshare is None or unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
-        return
-    for name, content in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-        Path(f"/proc/self/{name}").write_text(content)
-    resource.setrlimit(resource.RLIMIT_NPROC, (MOST_PROCESSES, MOST_PROCESSES))  # counted within the namespace
+def _set_home(folder: Path) -> None:
+    """Let what looks for a place to write find the one that there is."""
+    os.environ["HOME"] = os.environ["TMPDIR"] = str(folder)
+    tempfile.tempdir = str(folder)
 
 
 def _redirect_output() -> None:
@@ -135,22 +167,17 @@ def _redirect_output() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
 
-BUSY = 0.1
-"""An answer that had at least this share of a processor was computing, not waiting."""
+RESERVE = 2**29
+"""Bytes of memory kept back, so that an answer that ran out of it can still be reported."""
 
 
-def _set_limits(limits: dict[str, Any], where: Whereabouts) -> None:
-    """Time by alarms that say where the answer was; memory, file size and core dumps by the kernel.
-
-    An answer that computes is not waiting, however slowly a busy machine lets it: it gets more time, up to its processor time.
-    """
-    computed = time.process_time()
+def _set_limits(limits: Limits, where: Whereabouts, save: Save) -> None:
+    """Time by alarms that say where the answer was; memory, file size and core dumps by the kernel."""
+    clock = Clock()
 
     def alarm(number: int, frame: FrameType | None) -> None:
-        nonlocal computed
-        before, computed = computed, time.process_time()
-        if number == signal.SIGALRM and computed - before > BUSY * limits["wall_seconds"]:
-            signal.setitimer(signal.ITIMER_REAL, limits["wall_seconds"])
+        if number == signal.SIGALRM and (left := limits.wall_seconds - clock.waited()) > 0:
+            signal.setitimer(signal.ITIMER_REAL, max(left, 0.05))  # it has computed, or others have kept it from that
             return
         frames: list[tuple[int, str]] = []
         while frame is not None:
@@ -159,28 +186,28 @@ def _set_limits(limits: dict[str, Any], where: Whereabouts) -> None:
             frame = frame.f_back
         spent = "cpu" if number == signal.SIGPROF else "wall"
         place = {"frames": frames[-20:], "case": where.case, "program": list(where.program)}
-        error = {"kind": "timeout", "type": spent, "message": "", **place}
-        Path("error.json").write_text(json.dumps(error))
+        save("error.json", json.dumps({"kind": "timeout", "type": spent, "message": "", **place}).encode())
         os._exit(1)
 
     signal.signal(signal.SIGPROF, alarm)
     signal.signal(signal.SIGALRM, alarm)
-    signal.setitimer(signal.ITIMER_PROF, limits["cpu_seconds"])
-    signal.setitimer(signal.ITIMER_REAL, limits["wall_seconds"])
+    signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)
+    signal.setitimer(signal.ITIMER_REAL, limits.wall_seconds)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limits["file_bytes"], limits["file_bytes"]))
-    if limits["memory_bytes"] is None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file_bytes, limits.file_bytes))
+    if limits.memory_bytes is None:
         return
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    soft = used + limits["memory_bytes"]
-    resource.setrlimit(resource.RLIMIT_AS, (soft, soft + 2**29))
+    soft = used + limits.memory_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (soft, soft + RESERVE))
 
 
 def _lift_memory_limit() -> None:
-    """Take the half gigabyte kept back, so that an answer that ran out of memory can still be reported."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    _, mode, folder = sys.argv
+    confine.close_off((Path(folder), *caches(mode)), MOST_TASKS)
+    main(Path(folder))

@@ -1,51 +1,135 @@
 """A process that has Triton loaded, in one mode, and forks a worker from itself for every request of that mode.
 
 Importing torch and Triton takes about two seconds; a fork takes some milliseconds. One request a line comes on standard
-input, `{"folder": …, "kill_after": seconds}`; one reply a line leaves on standard output, `{"status": …, "killed": …}`
-with the worker's wait status. When standard input closes, the worker is killed and this process ends.
+input, `{"folder": …, "limits": …}`; one reply a line leaves on standard output, `{"status": …, "stopped": …}` with the
+worker's wait status and what it was stopped for, or null: "cpu", "wall", "processes", "memory", "disk", or "busy" when the
+machine let it compute too little to tell. When standard input closes, all this ends and takes the scratch folder along.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import sys
 import tempfile
-import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import torch
 
-from course_lib.checking import wire, worker
+from course_lib.checking import confine, warden, wire, worker
+from course_lib.checking.clock import Clock
 from course_lib.checking.inside import Whereabouts
+from course_lib.checking.limits import MOST_DISK_BYTES, MOST_PROCESSES, MOST_TASKS, Limits, next_end
+from course_lib.checking.warden import Warden
 
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # <linux/prctl.h>
+WATCH = 0.1
+"""Seconds between two looks at what a worker uses."""
 
 
-def main(mode: str) -> None:
-    """Serve requests of one mode until standard input closes."""
+def main(mode: str, scratch: Path) -> None:
+    """Serve requests of one mode, whose folders lie in `scratch`, until standard input closes."""
     torch.set_num_threads(1)  # threads do not survive a fork
+    above, proc = os.open(scratch.parent, os.O_RDONLY), os.open("/proc", os.O_RDONLY)
+    own_mounts = confine.close_off((scratch, *worker.caches(mode)), MOST_TASKS)
     if mode != "gpu":  # a process that has begun to use a GPU must not be forked
-        _rehearse(mode)
+        _rehearse(mode, scratch)
     gc.freeze()
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # a worker's orphans become this process's, so that none gets away
+    own_bytes = _anonymous_bytes("self")
+    zygote = Zygote(scratch, above, proc, own_bytes, warden.start(own_mounts))
+    if zygote.warden is None:
+        confine.adopt_orphans()
     _say({"ready": True})
     while request := sys.stdin.readline():
         message = json.loads(request)
-        parent = os.getpid()
+        _say(zygote.serve(Path(message["folder"]), Limits(**message["limits"])))
+    zygote.leave()
+
+
+@dataclass(frozen=True)
+class Zygote:
+    """What serving needs. `above` (the folder that holds `scratch`) and `proc` are open from before they were closed off."""
+
+    scratch: Path
+    above: int
+    proc: int
+    own_bytes: int
+    warden: Warden | None
+
+    def serve(self, folder: Path, limits: Limits) -> dict[str, object]:
+        """Run one request in a worker, and end all that it started."""
+        me = os.getpid()
         child = os.fork()
         if child == 0:
+            self._become_worker(me, folder)
+        stopped = self._watch(child, limits)
+        _kill_group(child)
+        _, status = os.waitpid(child, 0)
+        if self.warden:
+            self.warden.sweep()
+        else:
+            _kill_orphans()
+        return {"status": status, "stopped": stopped}
+
+    def leave(self) -> NoReturn:
+        """End; workers and the warden end with their parent."""
+        confine.let_go(self.scratch)
+        shutil.rmtree(self.scratch.name, ignore_errors=True, dir_fd=self.above)
+        os._exit(0)
+
+    def _become_worker(self, parent: int, folder: Path) -> NoReturn:
+        try:
             os.setsid()
-            _die_with(parent)
-            worker.main(Path(message["folder"]))
-        _say(_wait(child, message["kill_after"]))
+            confine.end_with_parent()
+            os.close(self.above)
+            os.close(self.proc)
+            if self.warden:
+                self.warden.forget()
+            elif os.getppid() != parent:
+                os._exit(1)
+            worker.main(folder)
+        finally:
+            os._exit(1)
+
+    def _watch(self, child: int, limits: Limits) -> str | None:
+        """Wait until the worker ends or has used up one of its limits; says which."""
+        clock, free, handle = Clock(str(child), self.proc), _free_bytes(self.scratch), os.pidfd_open(child)
+        try:
+            while True:
+                kind, left = next_end(limits, clock.elapsed(), clock.computed(), clock.queued())
+                if left <= 0:
+                    return kind
+                if free - _free_bytes(self.scratch) > MOST_DISK_BYTES:
+                    return "disk"
+                if excess := self._excess(limits):
+                    return excess
+                ready, _, _ = select.select([handle, sys.stdin], [], [], min(left, WATCH))
+                if handle in ready:
+                    return None
+                if ready:  # standard input closed
+                    _kill_group(child)
+                    self.leave()
+        finally:
+            os.close(handle)
+
+    def _excess(self, limits: Limits) -> str | None:
+        """What the processes of an answer have too much of together, where they can be counted."""
+        if self.warden is None or not self.warden.own_proc:
+            return None
+        processes = [name for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+        if len(processes) > MOST_PROCESSES:
+            return "processes"
+        # Each was forked from this process, and shares what it had with it.
+        used = sum(max(0, _anonymous_bytes(name) - self.own_bytes) for name in processes)
+        return "memory" if limits.memory_bytes is not None and used > limits.memory_bytes + worker.RESERVE else None
 
 
 REHEARSAL = """
@@ -64,15 +148,21 @@ def rehearse(x):
 """
 
 
-def _rehearse(mode: str) -> None:
+def _rehearse(mode: str, scratch: Path) -> None:
     """Run one small kernel, so that all that loads on first use is loaded here once and not in every worker."""
     parcel = wire.pack((torch.arange(5.0),), "x")
-    request = {"answer": "rehearse", "cases": [parcel.values], "poisons": False, "targets": [80], "key": "00"}
     here = os.getcwd()
-    with tempfile.TemporaryDirectory(prefix="course-rehearsal-") as folder:
+    with tempfile.TemporaryDirectory(prefix="rehearsal-", dir=scratch) as folder:
         os.chdir(folder)
         Path("answer.py").write_text(REHEARSAL)
         np.savez("inputs.npz", **parcel.arrays)  # type: ignore[arg-type]
+        request = {
+            "answer": "rehearse",
+            "cases": [parcel.values],
+            "variations": False,
+            "targets": [80],
+            "save": lambda *_: None,
+        }
         importlib.import_module(worker.MODES[mode]).run(request, Whereabouts(Path("where.bin")))
         os.chdir(here)
 
@@ -82,41 +172,18 @@ def _say(message: dict[str, object]) -> None:
     sys.stdout.flush()
 
 
-def _wait(child: int, seconds: float) -> dict[str, object]:
-    """Wait for the worker, and kill it with all its group when the time is up or nobody listens any more."""
-    handle = os.pidfd_open(child)
-    deadline = time.monotonic() + seconds
-    last = deadline + 3 * seconds
-    computed = 0.0
-    killed = False
-    while True:
-        left = max(0.0, deadline - time.monotonic())
-        ready, _, _ = select.select([handle, sys.stdin], [], [], left)
-        if handle in ready:
-            break
-        before, computed = computed, _processor_seconds(child)
-        if not ready and worker.BUSY * seconds < computed - before and computed < 0.7 * seconds and deadline < last:
-            deadline += seconds  # on a busy machine: it computes, and has not had its processor time yet
-            continue
-        killed = not ready
-        _kill_group(child)
-        if ready:  # standard input closed, or somebody broke the protocol: end the worker and leave
-            os.waitpid(child, 0)
-            os._exit(0)
-    os.close(handle)
-    _, status = os.waitpid(child, 0)
-    _kill_group(child)
-    _kill_orphans()
-    return {"status": status, "killed": killed}
-
-
-def _processor_seconds(child: int) -> float:
-    """How long a process has computed so far. See proc(5), /proc/pid/stat, fields 14 and 15."""
+def _anonymous_bytes(process: str) -> int:
+    """Memory of a process that no file stands behind. See proc(5), statm."""
     try:
-        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{process}/statm").read_text().split()
     except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return 0
+    return (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _free_bytes(folder: Path) -> int:
+    system = os.statvfs(folder)
+    return system.f_bavail * system.f_frsize
 
 
 def _kill_group(child: int) -> None:
@@ -125,7 +192,7 @@ def _kill_group(child: int) -> None:
 
 
 def _kill_orphans() -> None:
-    """End every process that the worker left behind, also those that left its group."""
+    """End every process that the worker left behind, also those that left its group; they are this process's children now."""
     me = os.getpid()
     while True:
         try:
@@ -146,12 +213,5 @@ def _parent_of(process: Path) -> int:
         return 0
 
 
-def _die_with(parent: int) -> None:
-    """Let the kernel kill this process when its parent dies."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], Path(sys.argv[2]))

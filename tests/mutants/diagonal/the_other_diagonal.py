@@ -2,7 +2,7 @@
 
 Happens where "diagonal" is taken from a picture. On a symmetric 3 × 3 example, the middle is right.
 """
-# expect: reversed
+# expect: mismatch
 
 import torch
 import triton

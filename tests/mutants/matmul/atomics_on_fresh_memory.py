@@ -2,7 +2,7 @@
 
 Happens because fresh memory often is zero.
 """
-# expect: nan
+# expect: uninitialized
 
 import torch
 import triton

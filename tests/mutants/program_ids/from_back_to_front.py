@@ -2,7 +2,7 @@
 
 Happens when the kernel is copied from an exercise that turns a vector round.
 """
-# expect: reversed
+# expect: not_as_asked
 
 import torch
 import triton

@@ -2,7 +2,7 @@
 
 Happens because fresh memory often holds zeros, until a run in which it does not.
 """
-# expect: nan
+# expect: uninitialized
 # hint: zeros
 
 import torch

@@ -1,0 +1,180 @@
+"""What Linux is asked to keep from a process that runs an answer: other processes, the network, files that are not its own.
+
+Each function asks for one thing, and none needs another: where the system refuses one (a container without user namespaces,
+a kernel without Landlock), it returns False and the others still hold.
+
+`close_off` does all that a zygote can have done to it, `give_up` all that is left to be done to a worker.
+
+Not here: limits on time and memory (`worker.py`), and what an answer can do within its own process (`shield.py`).
+Sources: user_namespaces(7), pid_namespaces(7), mount_setattr(2), landlock(7), capabilities(7), prctl(2); for numbers,
+<linux/sched.h>, <linux/mount.h>, <linux/landlock.h>, <linux/prctl.h>.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
+CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
+SYS_MOUNT_SETATTR, SYS_LANDLOCK_CREATE, SYS_LANDLOCK_ADD, SYS_LANDLOCK_RESTRICT = 442, 444, 445, 446  # on every machine type
+
+
+def _granted(function: str, *arguments: Any) -> bool:
+    """Call a function of the C library that returns 0 for success."""
+    call = getattr(ctypes.CDLL(None), function, None)
+    return call is not None and call(*arguments) == 0
+
+
+def close_off(writable: Iterable[Path], most_tasks: int) -> bool:
+    """Give this process and its children as little of the system as it lets us, but `writable` to write in.
+
+    Returns whether mounts made from now on are seen nowhere else. Needs a process without threads.
+    """
+    with contextlib.suppress(OSError):
+        # Should memory run out, the kernel ends this before the learner's notebook, but not before what has eaten it all.
+        Path("/proc/self/oom_score_adj").write_text("300")
+    if own_user():
+        resource.setrlimit(resource.RLIMIT_NPROC, (most_tasks, most_tasks))  # counted within the namespace
+    unshare(CLONE_NEWNET)
+    alone = own_mounts()
+    if alone:
+        read_only_except(writable)
+    return alone
+
+
+def give_up(folders: Iterable[Path], devices: Iterable[Path]) -> None:
+    """Give up every right that an answer has no use for; see `landlock` for `folders` and `devices`."""
+    unshare(CLONE_NEWIPC)
+    keep_out_others(False)
+    drop_capabilities()
+    landlock(folders, devices)
+
+
+# --- namespaces ---------------------------------------------------------------------------------------------------
+
+
+def unshare(kind: int) -> bool:
+    """Give this process (for `CLONE_NEWPID`: its future children) a namespace of its own."""
+    return _granted("unshare", kind)
+
+
+def own_user() -> bool:
+    """A user namespace: the user stays the same, gets a root's rights over the namespaces made next, and over nothing else.
+
+    A process in it cannot trace, and so neither read nor change, a process outside.
+    """
+    user, group = os.getuid(), os.getgid()
+    if not unshare(CLONE_NEWUSER):
+        return False
+    with contextlib.suppress(OSError):
+        for name, content in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            Path(f"/proc/self/{name}").write_text(content)
+    return True
+
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 1 << 12, 1 << 14, 1 << 18
+MNT_DETACH, AT_RECURSIVE, MOUNT_ATTR_RDONLY = 2, 0x8000, 1
+
+
+def own_mounts() -> bool:
+    """A mount namespace: what is mounted from now on shows nowhere else."""
+    return unshare(CLONE_NEWNS) and _granted("mount", None, b"/", None, MS_REC | MS_PRIVATE, None)
+
+
+def read_only_except(writable: Iterable[Path]) -> bool:
+    """Let files be changed in these folders only; for a process with mounts of its own."""
+    folders = [os.fsencode(folder) for folder in writable if folder.is_dir()]
+    bound = [folder for folder in folders if _granted("mount", folder, folder, None, MS_BIND | MS_REC, None)]
+    everything = _set_mount(b"/", AT_RECURSIVE, struct.pack("=4Q", MOUNT_ATTR_RDONLY, 0, 0, 0))
+    return everything and all(_set_mount(folder, 0, struct.pack("=4Q", 0, MOUNT_ATTR_RDONLY, 0, 0)) for folder in bound)
+
+
+def let_go(folder: Path) -> bool:
+    """Undo what `read_only_except` did to a folder, which could not be removed otherwise."""
+    return _granted("umount2", os.fsencode(folder), MNT_DETACH)
+
+
+def _set_mount(path: bytes, flags: int, attributes: bytes) -> bool:
+    here = -100  # AT_FDCWD
+    return _granted("syscall", SYS_MOUNT_SETATTR, here, path, flags, attributes, ctypes.c_size_t(len(attributes)))
+
+
+def own_proc() -> bool:
+    """Let /proc show this pid namespace only; for its first process, if it has mounts of its own."""
+    return _granted("mount", b"proc", b"/proc", b"proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, None)
+
+
+# --- files, signals and sockets, by Landlock --------------------------------------------------------------------------
+
+WRITE_FILE, TRUNCATE = 1 << 1, 1 << 14
+REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG, REFER = 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 13
+MAKE_OTHERS = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12  # devices, sockets, pipes, symbolic links
+IN_FOLDER = WRITE_FILE | TRUNCATE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER
+TCP = 1 << 0 | 1 << 1  # to listen, to connect
+OUTSIDE = 1 << 0 | 1 << 1  # abstract sockets and signals of processes outside
+LANDLOCK_RULE_PATH_BENEATH = 1
+
+
+def landlock(folders: Iterable[Path], devices: Iterable[Path]) -> bool:
+    """From now on let this process change files in `folders` only, write to `devices`, and trace nobody but its children.
+
+    Newer kernels also keep it from TCP, and from sending signals to others.
+    """
+    syscall = ctypes.CDLL(None).syscall
+    version = syscall(SYS_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
+    if version < 1:
+        return False
+    newer = (REFER if version < 2 else 0) | (TRUNCATE if version < 3 else 0)
+    handled = (IN_FOLDER | MAKE_OTHERS) & ~newer
+    size = 8 if version < 4 else 16 if version < 6 else 24
+    rules = syscall(SYS_LANDLOCK_CREATE, struct.pack("=3Q", handled, TCP, OUTSIDE), ctypes.c_size_t(size), 0)
+    if rules < 0:
+        return False
+    for paths, rights in ((folders, IN_FOLDER & handled), (devices, WRITE_FILE)):
+        for path in paths:
+            with contextlib.suppress(OSError):
+                place = os.open(path, os.O_PATH)
+                syscall(SYS_LANDLOCK_ADD, rules, LANDLOCK_RULE_PATH_BENEATH, struct.pack("=Qi", rights, place), 0)
+                os.close(place)
+    held = no_new_privileges() and syscall(SYS_LANDLOCK_RESTRICT, rules, 0) == 0
+    os.close(rules)
+    return held
+
+
+# --- this process ---------------------------------------------------------------------------------------------------
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 4, 36, 38
+CAPABILITY_VERSION = 0x20080522
+
+
+def no_new_privileges() -> bool:
+    """Let no program that this process starts have rights that this process has not."""
+    return _granted("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def drop_capabilities() -> bool:
+    """Give up all of a root's rights, for good."""
+    return no_new_privileges() and _granted("capset", struct.pack("=Ii", CAPABILITY_VERSION, 0), bytes(24))
+
+
+def adopt_orphans() -> bool:
+    """Become the parent of descendants whose parents end."""
+    return _granted("prctl", PR_SET_CHILD_SUBREAPER, 1)
+
+
+def end_with_parent() -> bool:
+    """Let the kernel kill this process when the one that forked it ends."""
+    return _granted("prctl", PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def keep_out_others(yes: bool) -> bool:
+    """Whether no other process of this user may trace this one."""
+    return _granted("prctl", PR_SET_DUMPABLE, 0 if yes else 1, 0, 0, 0)

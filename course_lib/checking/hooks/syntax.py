@@ -1,0 +1,140 @@
+"""What a kernel's Python means: element by element where the compiler says so, and names however they were imported."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import triton.runtime.interpreter as interp
+
+from course_lib.checking.hooks.model import state
+
+
+def patch() -> None:
+    """Give `and`, `or`, `not`, global `constexpr`s and imported names the meaning that the compiler gives them."""
+    _patch_boolean_operators()
+    _patch_constants()
+    _patch_names()
+
+
+# --- and, or, not -------------------------------------------------------------------------------------------------
+
+
+def _patch_boolean_operators() -> None:
+    class Transformer(interp.ASTTransformer):  # type: ignore[misc]
+        def visit_Assign(self, node: ast.Assign) -> Any:
+            if not _VISITS_VALUES:
+                node.value = self.visit(node.value)
+            return super().visit_Assign(node)
+
+        def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+            self.generic_visit(node)
+            no_arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+            later: list[ast.expr] = [ast.Lambda(args=no_arguments, body=value) for value in node.values]
+            return _call("_course_and" if isinstance(node.op, ast.And) else "_course_or", later)
+
+        def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+            self.generic_visit(node)
+            return _call("_course_not", [node.operand]) if isinstance(node.op, ast.Not) else node
+
+    # The rewritten kernel finds the interpreter module's names among its globals.
+    interp._course_and, interp._course_or, interp._course_not = _tile_and, _tile_or, _tile_not
+    interp.FunctionRewriter.ast_transformer = Transformer()
+
+
+_VISITS_VALUES = hasattr(interp.ASTTransformer, "visit_Compare")
+"""Whether Triton visits the value of an assignment itself, as 3.9 does. A second visit would rewrite its comparisons twice."""
+
+
+def _call(name: str, arguments: list[ast.expr]) -> ast.Call:
+    return ast.Call(func=ast.Name(id=name, ctx=ast.Load()), args=arguments, keywords=[])
+
+
+def _is_tile(value: Any) -> bool:
+    return isinstance(value, interp.tl.tensor) and value.type.is_block()
+
+
+def _tile_and(*operands: Callable[[], Any]) -> Any:
+    value = operands[0]()
+    for operand in operands[1:]:
+        if _is_tile(value):
+            value = value.logical_and(operand())
+        elif value:
+            value = operand()
+    return value
+
+
+def _tile_or(*operands: Callable[[], Any]) -> Any:
+    value = operands[0]()
+    for operand in operands[1:]:
+        if _is_tile(value):
+            value = value.logical_or(operand())
+        elif not value:
+            value = operand()
+    return value
+
+
+def _tile_not(value: Any) -> Any:
+    return value.__not__() if _is_tile(value) else not value
+
+
+# --- constants ----------------------------------------------------------------------------------------------------
+
+
+def _patch_constants() -> None:
+    """Let `TWO * tile` be a tile, where TWO is a `tl.constexpr`: leave it to the tile, as the compiler does."""
+    for name in "add sub mul truediv floordiv mod lt le gt ge eq ne and or xor lshift rshift pow".split():
+        method = getattr(interp.tl.constexpr, f"__{name}__", None)
+        if method is not None:
+            setattr(interp.tl.constexpr, f"__{name}__", _leaving_tiles(method))
+
+
+def _leaving_tiles(method: Any) -> Any:
+    @functools.wraps(method)
+    def operator(self: Any, other: Any) -> Any:
+        return NotImplemented if isinstance(other, interp.tl.tensor) else method(self, other)
+
+    return operator
+
+
+# --- names --------------------------------------------------------------------------------------------------------
+
+
+def _patch_names() -> None:
+    """Let a kernel call `arange` that came by `from triton.language import arange`, not only `tl.arange`."""
+    language = interp.tl
+    originals = {id(value): name for name, value in inspect.getmembers(language) if language.core.is_builtin(value)}
+    prepare = interp._patch_lang
+
+    @functools.wraps(prepare)
+    def prepared(fn: Any) -> Any:
+        # Done by the interpreter at each call of a helper, such as `tl.sum`; once a launch is enough, and faster.
+        names = fn.__globals__
+        if state.launch is not None and id(names) in _prepared:
+            return None
+        if state.launch is not None:
+            _prepared[id(names)] = names
+        names.setdefault("_course_language", language)  # the interpreter looks for the module among a kernel's names
+        scope = prepare(fn)
+        for name, value in list(names.items()):
+            if id(value) in originals:
+                _renamed.append((names, name, value))
+                names[name] = getattr(language, originals[id(value)])
+        return scope
+
+    interp._patch_lang = prepared
+
+
+_prepared: dict[int, dict[str, Any]] = {}
+_renamed: list[tuple[dict[str, Any], str, Any]] = []
+
+
+def forget_names() -> None:
+    """A launch begins or has ended: give the names that were changed for it their values back."""
+    _prepared.clear()
+    while _renamed:
+        names, name, value = _renamed.pop()
+        names[name] = value

@@ -1,0 +1,80 @@
+"""Watches what an answer does around its kernels: which torch operations it calls, and what it takes out of tensors.
+
+Runs inside the worker's process, around one call of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from course_lib.checking.hooks.model import state
+from course_lib.checking.recorder import Recorder
+
+VIEWS = frozenset(
+    "view _unsafe_view as_strided expand t transpose permute select slice unsqueeze squeeze detach alias diagonal "
+    "unbind split split_with_sizes unfold _reshape_alias view_as_real lift_fresh is_same_size".split()
+)
+"""Operations that move no data."""
+
+READS = {torch.Tensor.tolist: "tolist", torch.Tensor.numpy: "numpy", torch.Tensor.__array__: "numpy"}
+"""Ways to take a tensor's values out of torch, which no dispatch shows."""
+
+
+@contextmanager
+def watching(recorder: Recorder) -> Iterator[dict[str, int]]:
+    """Count the torch operations that the answer itself calls, by name, and fill fresh tensors with poison."""
+    operations: dict[str, int] = {}
+    with _Reads(operations), _Operations(recorder, operations):
+        yield operations
+
+
+class _Reads(TorchFunctionMode):
+    def __init__(self, operations: dict[str, int]) -> None:
+        super().__init__()
+        self.operations = operations
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in READS and not state.copying:
+            _count(self.operations, READS[func])
+        return func(*args, **(kwargs or {}))
+
+
+class _Operations(TorchDispatchMode):
+    def __init__(self, recorder: Recorder, operations: dict[str, int]) -> None:
+        super().__init__()
+        self.recorder, self.operations = recorder, operations
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = func.overloadpacket.__name__
+        if state.copying or name in VIEWS:
+            return func(*args, **kwargs)
+        _count(self.operations, name)
+        used = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+        for tensor in used:
+            self.recorder.verify("a tensor", tensor)
+        result = func(*args, **kwargs)
+        storages = self.recorder.storages
+        for made in (value for value in (result if isinstance(result, (tuple, list)) else [result]) if _is_tensor(value)):
+            if "empty" in name and made.numel():
+                storages.fresh(made, self.recorder.variation.poison)
+            else:
+                storages.known(made)
+            if name in ("clone", "_to_copy") and used:
+                storages.copies[storages.number(made)] = used[0]
+            storages.remember(made)
+        return result
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor)
+
+
+def _count(operations: dict[str, int], name: str) -> None:
+    operations[name] = operations.get(name, 0) + 1

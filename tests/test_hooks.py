@@ -1,0 +1,96 @@
+"""What the hooks make of pointers and places, seen through `trace` and `check_file`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.checking.check import check_file
+from course_lib.checking.findings import Report
+from course_lib.checking.hooks.model import Place
+from course_lib.checking.recorder import Recorder, Variation
+
+LAUNCHER = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    {body}
+
+def double(x):
+    out = torch.{fresh}_like(x)
+    kernel[(triton.cdiv(x.numel(), 64),)]({x}, out, x.numel(), BLOCK=64)
+    return out
+"""
+STORE = "tl.store(out_ptr + offsets, 2 * tl.load(x_ptr + offsets, mask=mask), mask=mask)"
+
+
+def judge(tmp_path: Path, body: str, x: str = "x", fresh: str = "empty") -> Report:
+    path = tmp_path / "answer_file.py"
+    path.write_text(LAUNCHER.format(body=body.replace("\n", "\n    "), x=x, fresh=fresh))
+    return check_file("double", path, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride"),
+    [
+        ((5,), (1,)),
+        ((5,), (3,)),
+        ((4, 6), (12, 2)),
+        ((6, 4), (1, 6)),
+        ((3, 5), (0, 1)),
+        ((9, 9), (2, 1)),
+        ((2, 3, 4), (7, 5, 2)),
+    ],
+)
+def test_a_place_covers_exactly_the_elements_of_its_tensor(shape: tuple[int, ...], stride: tuple[int, ...]) -> None:
+    tensor = torch.zeros(200).as_strided(shape, stride, 20)
+    place = Place.of(tensor)
+    offsets = np.arange(-10, 120)
+    addresses = (tensor.data_ptr() + 4 * offsets).astype(np.uint64)
+    reached = {sum(i * step for i, step in zip(index, stride, strict=True)) for index in np.ndindex(*shape)}
+    found, inside = place.locate(addresses, 4)
+    assert found.tolist() == offsets.tolist()
+    assert set(offsets[inside]) == reached
+    pairs = {offset for offset in reached if offset + 1 in reached}
+    assert set(offsets[place.locate(addresses, 8)[1]]) == pairs
+    assert not place.locate(addresses + np.uint64(2), 4)[1].any()
+
+
+def test_a_view_that_reaches_beyond_its_argument_does_not_own_what_lies_there() -> None:
+    storage = torch.zeros(40)
+    addresses = (storage.data_ptr() + 4 * np.arange(40)).astype(np.uint64)
+    inside = Place.of(storage.as_strided((30,), (1,), 2), Place.of(storage[5:15:2])).locate(addresses, 4)[1]
+    assert np.flatnonzero(inside).tolist() == [5, 7, 9, 11, 13]
+
+
+@pytest.mark.parametrize("order", ["forward", "backward", "shuffled"])
+def test_every_order_runs_each_program_once(order: str) -> None:
+    recorder = Recorder(None, Variation(order=order))  # type: ignore[arg-type]
+    grid = (3, 4, 5)
+    programs = [recorder.order(grid, program) for program in np.ndindex(*grid)]
+    assert sorted(programs) == list(np.ndindex(*grid))
+    assert (programs == list(np.ndindex(*grid))) == (order == "forward")
+
+
+def test_a_compare_and_swap_outside_its_tensor_is_a_finding_and_is_not_carried_out(tmp_path: Path) -> None:
+    report = judge(tmp_path, f"{STORE}\ntl.atomic_cas(out_ptr + n + tl.program_id(0), 0.0, 1.0)")
+    assert report.findings[0].kind == "store_out_of_bounds"
+    assert "n=1," not in repr(report) or "1 element past the end of out_ptr" in repr(report)
+
+
+def test_an_atomic_that_the_interpreter_lacks_gets_no_verdict(tmp_path: Path) -> None:
+    report = judge(tmp_path, "tl.atomic_xchg(out_ptr + offsets, 2 * tl.load(x_ptr + offsets, mask=mask), mask=mask)")
+    assert not report.judged and report.findings[0].kind == "no_verdict"
+
+
+def test_a_pointer_made_from_a_number_is_judged_where_its_tensor_is_known_and_not_otherwise(tmp_path: Path) -> None:
+    pointer = "x_ptr = x_ptr.to(tl.pointer_type(tl.float32))\n"
+    report = judge(tmp_path, pointer + STORE, x="x.data_ptr()")
+    assert not report.judged and report.findings[0].kind == "no_verdict"
+    assert "number" in report.findings[0].message
