@@ -48,4 +48,6 @@ def origin_of(filename: str) -> str:
 
 
 def _is_own(filename: str) -> bool:
-    return not filename.startswith(_MACHINERY) and not any(folder in filename for folder in _INSTALLED)
+    triton = getattr(sys.modules.get("triton"), "__file__", None)  # may have been built from source, anywhere
+    machinery = (*_MACHINERY, str(Path(triton).parent)) if triton else _MACHINERY
+    return not filename.startswith(machinery) and not any(folder in filename for folder in _INSTALLED)

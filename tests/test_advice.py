@@ -101,13 +101,6 @@ def test_what_a_kernel_prints_is_shown_with_its_program_and_in_short(tmp_path: P
     assert first.startswith("(0, 0, 0)") and "..." in first
 
 
-def test_warnings_of_libraries_are_not_taken_for_what_the_answer_printed(tmp_path: Path) -> None:
-    report = judged(
-        tmp_path, {"return out": 'import warnings\n    warnings.warn("deprecated")\n    print("seen")\n    return out'}
-    )
-    assert set(report.printed.split()) == {"seen"}
-
-
 @pytest.mark.parametrize(
     ("load", "words"),
     [

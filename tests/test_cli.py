@@ -271,6 +271,6 @@ def test_what_a_library_says_of_itself_is_not_taken_for_the_answer_s(answer: Pat
         "import warnings\nwarnings.warn('mine')\nwarnings.warn_explicit('old', UserWarning, 'x.py', 1, 'triton.language.core')"
     )
     answer.write_text(says + RIGHT.replace("2 *", "3 *"))
-    printed = course("check", "double", str(answer)).stdout.partition("It printed:")[2]
+    printed = course("check", "double", str(answer)).stdout.partition("What it printed")[2]
     assert "UserWarning: mine" in printed
     assert "old" not in printed

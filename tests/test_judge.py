@@ -30,8 +30,11 @@ SEEDS = (0, 1)
 MORE_SEEDS = 20
 
 WITHOUT_A_LINE = {
+    "computed_outside",
     "killed",
     "no_kernel",
+    "not_as_asked",
+    "overwritten",
     "torch_compute",
     "unwritten",
     "wrong_dtype",

@@ -131,7 +131,14 @@ PROGRAM_IDS = Exercise(
         Hint(
             "One program per element: the grid is `(n,)`, and no block is needed.",
             frozenset(
-                {"no_kernel", "unwritten:no_program", "unwritten:one_program", "unwritten:tail", "store_out_of_bounds:program"}
+                {
+                    "not_as_asked",
+                    "no_kernel",
+                    "unwritten:no_program",
+                    "unwritten:one_program",
+                    "unwritten:tail",
+                    "store_out_of_bounds:program",
+                }
             ),
         ),
         Hint(

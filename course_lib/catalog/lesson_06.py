@@ -125,9 +125,10 @@ ROW_VARIANCE = Exercise(
         ),
         Hint(
             "The mean of squares minus the square of the mean is right on paper. In fp32 both are a million where the mean is "
-            "1000, and their difference has lost its digits: subtract the mean first, then square.",
+            "1000, and their difference has lost its digits; so it has where all of a row is the same. Subtract the mean "
+            "first, then square.",
             frozenset({"mismatch", "scaled", "nan"}),
-            case="mean=",
+            case="mean=|column expanded",
         ),
         Hint(
             "Where a row is longer than a block, finish the mean in one loop before a second loop uses it: the mean of the "

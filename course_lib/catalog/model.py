@@ -25,8 +25,8 @@ class Hint:
     """One step of help, from a nudge to nearly the answer.
 
     `diagnoses` names the findings that this hint fits: a kind, or a kind and its pattern as in "unwritten:tail" (see
-    `course_lib.checking.findings`). `case` narrows it to cases whose label holds this text, such as "mean=". A report shows
-    the hint that fits its finding most narrowly, of several the first; `hint(name)` walks through all of them in order.
+    `course_lib.checking.findings`). `case`, a regular expression, narrows it to cases in whose label it is found. A report
+    shows the hint that fits its finding most narrowly, of several the first; `hint(name)` walks through all of them in order.
     """
 
     text: str

@@ -107,6 +107,8 @@ GENERAL = {
         "`torch.empty(shape, dtype=x.dtype, device=x.device)` is contiguous; `torch.empty_like(x)` may keep the order of x."
     ),
     "no_kernel": "Write the computation as a `@triton.jit` function, and start it with `kernel[grid](…)`.",
+    "computed_outside": "Let the kernel compute the numbers, from pointers to the arguments, and store them.",
+    "not_as_asked": "Read once more how the work is to be shared out between programs.",
     "torch_compute": "Move that computation into the kernel.",
     "torch_compute:value": (
         "The launcher has no need of values. Sizes are numbers already: `x.numel()`, `x.shape`, `x.stride(0)`."
@@ -150,6 +152,10 @@ GENERAL = {
         "What one program writes, another cannot read in the same launch. Read from the inputs only; programs that add to "
         "one place use `tl.atomic_add`."
     ),
+    "write_twice": (
+        "Each element of the result is written by one lane, once. Do the offsets of the store differ from lane to lane?"
+    ),
+    "program_order": ("Programs run in any order. What one needs of another one's result belongs into a launch of its own."),
     "read_back": "Keep the value in a variable instead of reading it back.",
     "unwritten": "Which program should have written these elements, and at which offsets did it write?",
     "unwritten:no_program": (
@@ -176,42 +182,6 @@ GENERAL = {
         "Between one program's part and the next one's something is left out. How far apart do they begin, and how long "
         "are they?"
     ),
-    "input_changed": "Write to a tensor that you have allocated yourself, for example with `torch.empty_like(x)`.",
-    "input_changed:instead": (
-        "Allocate the result, for example with `torch.empty_like(x)`; give it to the kernel in the place of its output "
-        "pointer (is the order of the arguments right?), store to that pointer, and return it."
-    ),
-    "too_much_traffic": "Keep in a variable what you need again: a value that was loaded stays in registers.",
-    "first_block_only": (
-        "What is different from the second block on? Look at what does not depend on `tl.program_id`, and should."
-    ),
-    "tail": "What is different at the end? Look at the last, partial block: its mask, its `other`, how often the loop runs.",
-    "shifted": "The offsets of the load and those of the store do not belong together. Try element 0 by hand.",
-    "reversed": "From which end do the load's offsets count, and from which those of the store?",
-    "transposed": (
-        "Element (i, j) lies at i times the row stride plus j times the column stride. Are they exchanged, in the load or "
-        "in the store?"
-    ),
-    "scaled": "The elements are the right ones; look at what they are multiplied with or divided by.",
-    "periodic": "How far apart do the programs' blocks begin, and how long are they?",
-    "constant": (
-        "Every lane got the same value. Is there a load or a store whose pointer has no offsets, or a tile that was never "
-        "filled?"
-    ),
-    "nan": (
-        "NaN comes from memory that nobody has written, or from 0/0, inf − inf and the like. Which lane is the first to "
-        "have it?"
-    ),
-    "uninitialized": (
-        "Read only what has been written. A sum in memory must begin with zeros: `torch.zeros`, not `torch.empty`."
-    ),
-    "overwritten": "Allocate the result inside your function, at every call.",
-    "write_twice": "Each element should be written by one lane. Do the offsets of the store differ from lane to lane?",
-    "program_order": (
-        "Nothing may depend on which program is first or last. What all must wait for belongs into a second launch."
-    ),
-    "computed_outside": "Let the launcher allocate, launch and return, and nothing else; the kernel computes.",
-    "not_as_asked": "Read the statement again: it says which program does what.",
     "nan:fresh": "Read only what has been written. A sum in memory must begin with zeros: `torch.zeros`, not `torch.empty`.",
     "mismatch": "Compute the first wrong element by hand, and compare with what the kernel does for it.",
     "mismatch:near": (

@@ -86,9 +86,8 @@ PATTERNS: dict[str, dict[str, str]] = {
         "row_ends": "the last columns are missing in every row",
         "gaps": "some in between are missing",
     },
-    "input_changed": {"instead": "the kernel wrote to an input instead of the result"},
     "nan": {"fresh": "a kernel read fresh memory that nobody had written"},
-    "mismatch": {"near": "no element is off by more than a hundredth"},
+    "mismatch": {"near": "no element is off by more than a twentieth"},
 }
 """What the evidence says beyond the kind, so that a hint can fit better. A hint fits a pattern as "kind:pattern"."""
 

@@ -210,8 +210,7 @@ def _read_back_finding(trace: Trace, store: Event, load: Event, again: IntArray)
 def unwritten(trace: Trace, result: View, inputs: Sequence[str] = ()) -> Finding | None:
     """Was each element of the result written by some kernel?
 
-    `inputs` names the arguments by position if they must stay as they are; then one that was written or returned in the
-    result's place is what is found.
+    `inputs` names the arguments by position if they must stay as they are; then none of them can be the result.
     """
     writes = [e for e in trace.events if e.kind != "load" and trace.view(e).storage == result.storage]
     unit = min([result.itemsize, *(trace.view(e).itemsize for e in writes)])
@@ -220,8 +219,8 @@ def unwritten(trace: Trace, result: View, inputs: Sequence[str] = ()) -> Finding
     missing = np.flatnonzero(~np.isin(parts, written).all(axis=1))
     if not len(missing):
         return None
-    if inputs and (result.argument is not None or not len(written)) and (mixed_up := _input_for_result(trace, result, inputs)):
-        return mixed_up
+    if inputs and result.argument is not None:
+        return _input_returned(result, inputs[result.argument])
     pattern, explanation = _missing_pattern(trace, result, missing, writes)
     details = list(explanation)
     if len(missing) < result.numel:
@@ -273,31 +272,10 @@ def _missing_pattern(trace: Trace, result: View, missing: IntArray, writes: list
     return ("gaps" if missing[0] > 0 and missing[-1] < result.numel - 1 else ""), []
 
 
-def _input_for_result(trace: Trace, result: View, inputs: Sequence[str]) -> Finding | None:
-    """An input that took the result's place: a kernel wrote to it, or the answer returned it."""
-    instead = (
-        "It is also what the answer returned."
-        if result.argument is not None
-        else "The tensor that the answer returned was not written at all."
-    )
-    for event in trace.events:
-        view = trace.view(event)
-        if event.kind != "load" and view.argument is not None and len(event.elements):
-            return Finding(
-                "input_changed",
-                f"program {event.program} writes {_elements(len(event.elements))} of the input {_called(view, inputs)}",
-                pattern="instead",
-                kernel=trace.launches[event.launch].kernel,
-                program=event.program,
-                source=event.source,
-                count=len(event.elements),
-                details=(instead,),
-            )
-    if result.argument is None:
-        return None
+def _input_returned(result: View, name: str) -> Finding:
     return Finding(
         "unwritten",
-        f"the answer returned the input `{inputs[result.argument]}` itself, or a view of it",
+        f"the answer returned the input `{name}` itself, or a view of it",
         pattern="input",
         count=result.numel,
     )
@@ -317,7 +295,7 @@ def write_twice(trace: Trace, twice: dict[str, Any]) -> Finding:
     how = "two lanes of this store" if event is other else f"this store and one before it (line {other.source.line})"
     return Finding(
         "write_twice",
-        f"program {event.program} writes different values to element {twice['element']} of {view.name}: {how}",
+        f"program {event.program} writes different values to element {twice['element']} of `{view.name}`: {how}",
         kernel=trace.launches[event.launch].kernel,
         program=event.program,
         source=event.source,
@@ -330,7 +308,7 @@ def _uninitialized(trace: Trace, event: Event, missing: int) -> Finding:
     name = trace.view(event).name
     return Finding(
         "uninitialized",
-        f"the result depends on {_elements(missing)} of {name} that {'was' if missing == 1 else 'were'} read before anything "
+        f"the result depends on {_elements(missing)} of `{name}` that {'was' if missing == 1 else 'were'} read before anything "
         "was written there",
         kernel=trace.launches[event.launch].kernel,
         program=event.program,

@@ -6,6 +6,7 @@ Pure functions from values to strings.
 from __future__ import annotations
 
 import html
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +31,7 @@ def choose_hint(hints: Sequence[Hint], findings: Sequence[Finding]) -> str | Non
         return None
     finding = findings[0]
     narrow = f"{finding.kind}:{finding.pattern}"
-    fitting = [h for h in hints if {finding.kind, narrow} & h.diagnoses and h.case in (finding.case or "")]
+    fitting = [h for h in hints if {finding.kind, narrow} & h.diagnoses and re.search(h.case, finding.case or "")]
     best = max(fitting, key=lambda h: (narrow in h.diagnoses) + bool(h.case), default=None)
     if best and (narrow in best.diagnoses or best.case):
         return finding.advice or best.text

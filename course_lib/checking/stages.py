@@ -329,11 +329,10 @@ def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None)
     if finding or call.source_view is None:
         return finding
     inputs = () if work.exercise.in_place else work.exercise.parameters
-    finding = memory.unwritten(trace, call.source_view, inputs)
-    if finding is None and inputs:
+    if inputs:
         before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
         finding = memory.input_changed(trace, before, call.after, inputs)
-    return finding
+    return finding or memory.unwritten(trace, call.source_view, inputs)
 
 
 def _outside(call: Call) -> Finding | None:
@@ -425,12 +424,12 @@ def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
     source = SourceLine(*told["elsewhere"]) if "elsewhere" in told else source
     place = {"case": case, "kernel": told["kernel"], "source": source}
     if "seconds" in told:
-        too_large = "Is the tile too large, or a `tl.static_range` too long? Each element of a tile costs instructions."
+        tell = "Is the tile too large, or a `tl.static_range` too long? Each element of a tile costs instructions."
         message = f"for {advice.gpu(told['target'])}, compiling had not finished after {told['seconds']:.0f} s"
-        return Finding("timeout", message, **place, details=(too_large,))
+        return Finding("timeout", message, **place, advice=tell)
     reason, *more = failure.message.splitlines() or [""]
-    message = f"for {advice.gpu(told['target'])}, Triton says: {reason}"
     advised = advice.for_message(failure.message)
+    message = f"for {advice.gpu(told['target'])}, Triton says: {reason}"
     return Finding("does_not_compile", message, **place, details=() if advised else tuple(more[:4]), advice=advised)
 
 
@@ -468,7 +467,7 @@ def _not_compiled(work: Work, outcome: Outcome) -> Finding | None:
 # --- values -------------------------------------------------------------------------------------------------------
 
 
-NEAR = 0.01
+NEAR = 0.05
 """The largest relative difference of a result that is nearly right."""
 
 
@@ -476,7 +475,7 @@ def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
     found = ((call, _in_words(call, _difference(work, case, call))) for call in case.calls)
     call, finding = next(((call, finding) for call, finding in found if finding), (None, None))
     if call is not None and finding is not None and call.variation in WAYS:
-        finding = replace(finding, kind="program_order")
+        finding = replace(finding, kind="program_order", pattern="")
     if finding is not None and case.label.endswith(AGAIN):
         kept = "The same call with other values came before. Does something stay from one call to the next?"
         finding = replace(finding, details=(kept, *finding.details))
@@ -526,8 +525,8 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
 
 def _uninitialized(event: Event, missing: int) -> str:
     return (
-        f"Line {event.source.line}, {event.source.text}, reads {missing} element{'s' if missing > 1 else ''} that nothing had "
-        "been written to. Fresh memory may hold anything; the check fills it with NaN."
+        f"Line {event.source.line}, `{event.source.text}`, reads {missing} element{'s' if missing > 1 else ''} that nothing "
+        "had been written to. Fresh memory may hold anything; the check fills it with NaN."
     )
 
 

@@ -66,8 +66,8 @@ def _patch_launch() -> None:
             raise TypeError(f"`{name}` was called without a grid, as if it were a Python function; write `{name}[grid](…)`")
         return call(self, *args, **kwargs)
 
-    interp.InterpretedFunction.__call__ = called
     executor.__call__ = launched
+    interp.InterpretedFunction.__call__ = called
     for name in ("_init_args_hst", "_restore_args_dev"):
         setattr(executor, name, _copying(getattr(executor, name)))
 

@@ -3,7 +3,7 @@
 Happens because it needs one pass only, and inputs for tests have a mean of 0.
 """
 # expect: mismatch
-# hint: subtract the mean first
+# hint: Subtract the mean first
 
 import torch
 import triton
