@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from course_lib.checking import sandbox
 from course_lib.checking.bundle import bundle_file
 from course_lib.checking.check import check_file
 from course_lib.checking.findings import Report
+from course_lib.checking.outcome import Failure, Outcome
 
 DOUBLE = """
 import torch, triton, triton.language as tl
@@ -242,6 +244,21 @@ def test_a_tile_too_large_to_compile_in_time_is_named(judged: Callable[[str], Re
     assert finding.kernel == "double_kernel" and finding.source is not None
     assert finding.source.text.startswith("double_kernel[")
     assert "compiling had not finished" in finding.message and "tile too large" in finding.details[0]
+
+
+@pytest.mark.parametrize("spent", ["cpu", "wall"])
+def test_too_many_kernels_to_compile_in_time_are_no_verdict(
+    judged: Callable[[str], Report], monkeypatch: pytest.MonkeyPatch, spent: str
+) -> None:
+    run = sandbox.run
+
+    def late(*args: Any, mode: Any = "interpret", **options: Any) -> Outcome:
+        return Outcome((), Failure("timeout", spent, "", (), 0, None), "") if mode == "compile" else run(*args, **options)
+
+    monkeypatch.setattr(sandbox, "run", late)
+    report = judged(DOUBLE)
+    assert [finding.kind for finding in report.findings] == ["no_verdict"]
+    assert "while its kernels were being compiled" in report.findings[0].message
 
 
 def test_a_cache_that_cannot_be_written_is_a_stated_skip(
