@@ -60,9 +60,8 @@ def put_up(answer: pathlib.Path) -> None:
     Raises `OffLimits` if the file names what leads to the judge.
     """
     _read_through(answer)
-    for name in course_lib.__all__:
-        if name != "device":
-            setattr(course_lib, name, _not_here(name))
+    for name in ("hint", "progress", *(name for name, module in course_lib._LAZY.items() if module.startswith(JUDGE))):
+        setattr(course_lib, name, _not_here(name))
     own = [module for name, module in sys.modules.items() if name.startswith(JUDGE)]
     _kept.extend(_namespaces(own))
     for module in own:
