@@ -207,10 +207,13 @@ torch.Tensor.numpy = lambda self: (2 * kept(self).view(numpy.float32)).view(nump
     "replace what signs and encodes": Cheat(
         "killed", "import hmac; hmac.HMAC.digest = lambda self: bytes(32); json.dumps = lambda value, **options: '{}'"
     ),
+    "send the observer of torch's work away": Cheat(
+        "crash", "with torch.utils._python_dispatch._disable_current_modes(): out.mul_(2)"
+    ),
     "replace what notes torch's work": Cheat(
         "crash",
         """
-for mode in torch.utils._python_dispatch._get_current_dispatch_mode_stack():
+for mode in getattr(torch.utils._python_dispatch, "_get_current_dispatch" + "_mode_stack")():
     type(mode).__torch_dispatch__ = lambda self, func, types, args=(), kwargs=None: func(*args, **(kwargs or {}))
 out.mul_(2)""",
     ),
@@ -302,10 +305,11 @@ def judged(tmp_path: Path) -> Judge:
 
 def start_zygote() -> subprocess.Popen[str]:
     """The process that answers in the interpreter are forked from, ready for requests."""
-    sandbox.run(BUNDLE, [(torch.ones(1),)])
-    zygote = sandbox._ZYGOTES["interpret"].process
-    assert zygote is not None
-    return zygote
+    zygote = sandbox._ZYGOTES["interpret"]
+    if zygote.process is None or zygote.process.poll() is not None:
+        sandbox.run(BUNDLE, [(torch.ones(1),)])
+    assert zygote.process is not None
+    return zygote.process
 
 
 def must_read_well(report: Report) -> None:
@@ -418,8 +422,8 @@ def test_folders_go_with_the_process_that_made_them(tmp_path: Path, end: str) ->
     program = f"""
 import os, signal
 from course_lib.checking import sandbox
-for zygote in sandbox._ZYGOTES["interpret"], sandbox._ZYGOTES["compile"]:
-    zygote.start()
+zygote = sandbox._ZYGOTES["interpret"]
+zygote.start()
 zygote.process.kill()
 zygote.process.wait()
 zygote.start()
@@ -427,9 +431,9 @@ print(len(os.listdir({str(tmp_path)!r})), flush=True)
 os.kill(os.getpid(), {"signal.SIGKILL" if end == "killed" else 0})"""
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout == "2\n", done.stderr
+    assert done.stdout == "1\n", done.stderr
     deadline = time.monotonic() + 30
-    while os.listdir(tmp_path):  # a process that was killed leaves them to its zygotes
+    while os.listdir(tmp_path):  # a process that was killed leaves it to its zygote
         assert time.monotonic() < deadline, f"left behind: {os.listdir(tmp_path)}"
         time.sleep(0.05)
 
