@@ -301,3 +301,18 @@ def test_an_answer_cannot_read_its_parents_memory(bundled: Maker) -> None:
 def _may_have_namespaces() -> bool:
     probe = "import ctypes, sys; sys.exit(0 if ctypes.CDLL(None).unshare(0x50000000) == 0 else 1)"
     return subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0
+
+
+HARMLESS = {
+    "the names that lessons import": "    import course_lib\n    from course_lib import check, device, hint, quiz, trace",
+    "figures": "    from course_lib.figures import draw_accesses, draw_blocks",
+    "temporary files": "    import tempfile\n    with tempfile.NamedTemporaryFile('w') as file: file.write('note')",
+    "a cache at home": "    os.makedirs(os.path.expanduser('~/.cache/notes'))",
+    "a program": "    import subprocess\n    subprocess.run(['true'], check=True, stdout=subprocess.DEVNULL)",
+    "a thread": "    import threading\n    thread = threading.Thread(target=print)\n    thread.start()\n    thread.join()",
+}
+
+
+@pytest.mark.parametrize("what", HARMLESS)
+def test_what_does_no_harm_works(bundled: Maker, what: str) -> None:
+    assert sandbox.run(bundled(f"{HARMLESS[what]}\n{RIGHT}"), [(torch.ones(3),)]).failure is None

@@ -42,7 +42,7 @@ def close_off(writable: Iterable[Path], most_tasks: int) -> bool:
         # Should memory run out, the kernel ends this before the learner's notebook, but not before what has eaten it all.
         Path("/proc/self/oom_score_adj").write_text("300")
     if own_user():
-        resource.setrlimit(resource.RLIMIT_NPROC, (most_tasks, most_tasks))  # counted within the namespace
+        limit(resource.RLIMIT_NPROC, most_tasks)  # counted within the namespace
     unshare(CLONE_NEWNET)
     alone = own_mounts()
     if alone:
@@ -50,12 +50,12 @@ def close_off(writable: Iterable[Path], most_tasks: int) -> bool:
     return alone
 
 
-def give_up(folders: Iterable[Path], devices: Iterable[Path]) -> None:
-    """Give up every right that an answer has no use for; see `landlock` for `folders` and `devices`."""
+def give_up(folders: Iterable[Path], files: Iterable[Path]) -> None:
+    """Give up every right that an answer has no use for; see `landlock` for `folders` and `files`."""
     unshare(CLONE_NEWIPC)
     keep_out_others(False)
     drop_capabilities()
-    landlock(folders, devices)
+    landlock(folders, files)
 
 
 # --- namespaces ---------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ def own_user() -> bool:
     return True
 
 
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 1 << 12, 1 << 14, 1 << 18
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 1 << 12, 1 << 14, 1 << 18
 MNT_DETACH, AT_RECURSIVE, MOUNT_ATTR_RDONLY = 2, 0x8000, 1
 
 
@@ -108,8 +108,16 @@ def _set_mount(path: bytes, flags: int, attributes: bytes) -> bool:
 
 
 def own_proc() -> bool:
-    """Let /proc show this pid namespace only; for its first process, if it has mounts of its own."""
-    return _granted("mount", b"proc", b"/proc", b"proc", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, None)
+    """Let /proc show this pid namespace only; for its first process, if it has mounts of its own.
+
+    Settings of the whole system stay read-only. The rest does not: CUDA writes the names of its threads there.
+    """
+    if not _granted("mount", b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, None):
+        return False
+    for settings in (b"/proc/sys", b"/proc/sysrq-trigger", b"/proc/irq"):
+        if _granted("mount", settings, settings, None, MS_BIND, None):
+            _set_mount(settings, 0, struct.pack("=4Q", MOUNT_ATTR_RDONLY, 0, 0, 0))
+    return True
 
 
 # --- files, signals and sockets, by Landlock --------------------------------------------------------------------------
@@ -123,8 +131,8 @@ OUTSIDE = 1 << 0 | 1 << 1  # abstract sockets and signals of processes outside
 LANDLOCK_RULE_PATH_BENEATH = 1
 
 
-def landlock(folders: Iterable[Path], devices: Iterable[Path]) -> bool:
-    """From now on let this process change files in `folders` only, write to `devices`, and trace nobody but its children.
+def landlock(folders: Iterable[Path], files: Iterable[Path]) -> bool:
+    """From now on let this process change files in `folders` only, write to `files`, and trace nobody but its children.
 
     Newer kernels also keep it from TCP, and from sending signals to others.
     """
@@ -138,7 +146,7 @@ def landlock(folders: Iterable[Path], devices: Iterable[Path]) -> bool:
     rules = syscall(SYS_LANDLOCK_CREATE, struct.pack("=3Q", handled, TCP, OUTSIDE), ctypes.c_size_t(size), 0)
     if rules < 0:
         return False
-    for paths, rights in ((folders, IN_FOLDER & handled), (devices, WRITE_FILE)):
+    for paths, rights in ((folders, IN_FOLDER & handled), (files, (WRITE_FILE | TRUNCATE) & handled)):
         for path in paths:
             with contextlib.suppress(OSError):
                 place = os.open(path, os.O_PATH)
@@ -173,6 +181,14 @@ def adopt_orphans() -> bool:
 def end_with_parent() -> bool:
     """Let the kernel kill this process when the one that forked it ends."""
     return _granted("prctl", PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def limit(kind: int, soft: int, hard: int | None = None) -> None:
+    """Set a limit of `resource`, or keep a lower one that there is already."""
+    most = resource.getrlimit(kind)[1]
+    numbers = [soft, soft if hard is None else hard]
+    lowest = [number if most == resource.RLIM_INFINITY else min(number, most) for number in numbers]
+    resource.setrlimit(kind, (lowest[0], lowest[1]))
 
 
 def keep_out_others(yes: bool) -> bool:

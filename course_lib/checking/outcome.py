@@ -121,7 +121,7 @@ def read_outcome(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
     Raises `ValueError` for a result without the right signature or form; other errors of reading may come as they are.
     """
     calls = tuple(_calls(folder, bundle, ending))
-    printed = _clean((_content(folder / "printed.txt", 16_000) or b"").decode(errors="replace")[:4000])
+    printed = printable((_content(folder / "printed.txt", 16_000) or b"").decode(errors="replace")[:4000])
     if failure := _failure(folder, ending):
         return Outcome(calls, failure, printed)
     if ending.mode == "compile" and (told := _signed(folder / "compiled.json", ending.key)) is not None:
@@ -166,18 +166,18 @@ def _plain(content: bytes) -> Any:
 
     def clean(value: Any) -> Any:
         if isinstance(value, str):
-            return _clean(value)
+            return printable(value)
         if isinstance(value, list):
             return [clean(item) for item in value]
-        return {_clean(name): clean(item) for name, item in value.items()} if isinstance(value, dict) else value
+        return {printable(name): clean(item) for name, item in value.items()} if isinstance(value, dict) else value
 
     return clean(json.loads(content))
 
 
-def _clean(text: str) -> str:
+def printable(text: str) -> str:
     """Text in which what would not print, or would do something to a terminal or a page, stands as an escape.
 
-    >>> _clean("ok\\x1b[2J \\ud800")
+    >>> printable("ok\\x1b[2J \\ud800")
     'ok\\\\x1b[2J \\\\ud800'
     """
     if text.isprintable():
@@ -361,4 +361,4 @@ def _fault_frames(folder: Path) -> list[tuple[int, str]]:
     """The answer's frames in faulthandler's report, outermost first."""
     text = (_content(folder / "fault.txt", 10**5) or b"").decode(errors="replace")
     found = re.findall(r'File "[^"]*answer\.py", line (\d{1,9}) in (\S+)', text)
-    return [(int(line), _clean(name)) for line, name in reversed(found)]
+    return [(int(line), printable(name)) for line, name in reversed(found)]

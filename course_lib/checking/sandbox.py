@@ -30,7 +30,7 @@ from course_lib.checking.bundle import Bundle
 from course_lib.checking.limits import GRACE as GRACE
 from course_lib.checking.limits import Limits as Limits
 from course_lib.checking.limits import longest
-from course_lib.checking.outcome import Ending, Outcome, read_outcome
+from course_lib.checking.outcome import Ending, Outcome, printable, read_outcome
 from course_lib.doctor.facts import triton_cache
 
 START_UP = 120.0
@@ -62,7 +62,10 @@ def run(
     limits = limits or Limits()
     zygote = _ZYGOTES[mode]
     with zygote.lock:
-        folder = Path(tempfile.mkdtemp(prefix="run-", dir=zygote.start()))
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="run-", dir=zygote.start()))
+        except OSError as error:
+            raise SandboxError(f"No process can be started here ({error}).") from error
         try:
             key = secrets.token_hex(32)
             options = {"mode": mode, "variations": variations, "targets": list(targets), "limits": asdict(limits), "key": key}
@@ -71,6 +74,8 @@ def run(
             if reply["stopped"] in TOO_LITTLE:
                 raise SandboxError(TOO_LITTLE[reply["stopped"]])
             return _read(folder, bundle, Ending(reply["status"], reply["stopped"], mode, len(cases), key))
+        except OSError as error:
+            raise SandboxError(f"The answer's inputs could not be handed over ({error}).") from error
         finally:
             _remove(folder)
 
@@ -110,7 +115,7 @@ def _read(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
     try:
         return read_outcome(folder, bundle, ending)
     except Exception as error:  # whatever a hostile process leaves behind, this is all that comes of it
-        raise SandboxError(f"The answer's process left results that cannot be read ({error}).") from error
+        raise SandboxError(f"The answer's process left results that cannot be read ({printable(str(error))}).") from error
 
 
 def _remove(folder: Path) -> None:

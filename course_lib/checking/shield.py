@@ -37,9 +37,10 @@ PLAIN = frozenset({"course_lib.checking", "course_lib.checking.events", "course_
 OFF_LIMITS = frozenset(
     "_getframe _current_frames currentframe getouterframes f_back f_locals f_globals tb_frame gi_frame cr_frame ag_frame "
     "get_objects get_referrers get_referents settrace setprofile addaudithook meta_path __globals__ __closure__ "
-    "cell_contents __subclasses__ pythonapi py_object".split()
+    "cell_contents __subclasses__ pythonapi py_object _disable_current_modes _get_current_dispatch_mode_stack _pop_mode "
+    "_DisableTorchDispatch DisableTorchFunction DisableTorchFunctionSubclass".split()
 )
-"""Names that an answer has no use for, and that lead from it to the frames and objects of those who call it."""
+"""Names that an answer has no use for, and that lead to the frames and objects of those who call it, or by its observers."""
 
 USED_MODULES = (builtins, hmac, io, json, json.encoder, np, os, pathlib, torch, torch.overrides, torch.utils._python_dispatch)
 USED_CLASSES = (hmac.HMAC, json.JSONEncoder, pathlib.Path, torch.Tensor)
@@ -60,9 +61,8 @@ def put_up(answer: pathlib.Path) -> None:
     Raises `OffLimits` if the file names what leads to the judge.
     """
     _read_through(answer)
-    for name in course_lib.__all__:
-        if name != "device":
-            setattr(course_lib, name, _not_here(name))
+    for name in ("hint", "progress", *(name for name, module in course_lib._LAZY.items() if module.startswith(JUDGE))):
+        setattr(course_lib, name, _not_here(name))
     own = [module for name, module in sys.modules.items() if name.startswith(JUDGE)]
     _kept.extend(_namespaces(own))
     for module in own:

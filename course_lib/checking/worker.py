@@ -48,7 +48,7 @@ def main(folder: Path) -> NoReturn:
     _redirect_output()
     run = importlib.import_module(MODES[request["mode"]]).run
     _set_home(folder)
-    confine.give_up((folder, *caches(request["mode"])), devices(request["mode"]))
+    confine.give_up((folder, *caches(request["mode"])), files(request["mode"]))
     _set_limits(Limits(**request["limits"]), where, save)
     code = 1
     try:
@@ -83,10 +83,13 @@ def caches(mode: str) -> tuple[Path, ...]:
     return (cache,)
 
 
-def devices(mode: str) -> tuple[Path, ...]:
-    """Device files that a worker of this mode writes to."""
+def files(mode: str) -> tuple[Path, ...]:
+    """Files outside its own folder that a worker of this mode writes to."""
+    usual = tuple(map(Path, ("/dev/null", "/dev/zero", "/dev/full")))
+    if mode != "gpu":
+        return usual
     gpus = [path for pattern in ("nvidia*", "nvidia-caps/*", "dri/*", "kfd", "dxg") for path in Path("/dev").glob(pattern)]
-    return (Path("/dev/null"), Path("/dev/zero"), Path("/dev/full"), *(gpus if mode == "gpu" else ()))
+    return (*usual, *gpus, Path("/proc/self"))  # CUDA gives its threads names
 
 
 # --- when it goes wrong -------------------------------------------------------------------------------------------
@@ -193,13 +196,13 @@ def _set_limits(limits: Limits, where: Whereabouts, save: Save) -> None:
     signal.signal(signal.SIGALRM, alarm)
     signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)
     signal.setitimer(signal.ITIMER_REAL, limits.wall_seconds)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file_bytes, limits.file_bytes))
+    confine.limit(resource.RLIMIT_CORE, 0)
+    confine.limit(resource.RLIMIT_FSIZE, limits.file_bytes)
     if limits.memory_bytes is None:
         return
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     soft = used + limits.memory_bytes
-    resource.setrlimit(resource.RLIMIT_AS, (soft, soft + RESERVE))
+    confine.limit(resource.RLIMIT_AS, soft, soft + RESERVE)
 
 
 def _lift_memory_limit() -> None:

@@ -47,11 +47,13 @@ def main(mode: str, scratch: Path) -> None:
     zygote = Zygote(scratch, above, proc, own_bytes, warden.start(own_mounts))
     if zygote.warden is None:
         confine.adopt_orphans()
-    _say({"ready": True})
-    while request := sys.stdin.readline():
-        message = json.loads(request)
-        _say(zygote.serve(Path(message["folder"]), Limits(**message["limits"])))
-    zygote.leave()
+    try:
+        _say({"ready": True})
+        while request := sys.stdin.readline():
+            message = json.loads(request)
+            _say(zygote.serve(Path(message["folder"]), Limits(**message["limits"])))
+    finally:  # nobody listens any more, or what made workers possible is gone
+        zygote.leave()
 
 
 @dataclass(frozen=True)
