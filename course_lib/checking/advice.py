@@ -182,6 +182,35 @@ GENERAL = {
         "Between one program's part and the next one's something is left out. How far apart do they begin, and how long "
         "are they?"
     ),
+    "uninitialized": (
+        "Read only what has been written. A sum in memory must begin with zeros: `torch.zeros`, not `torch.empty`."
+    ),
+    "overwritten": "Allocate the result anew in each call, inside the function.",
+    "input_changed": (
+        "Write to a tensor that you have allocated yourself, for example with `torch.empty_like(x)`. Does the launch give "
+        "its arguments in the kernel's order?"
+    ),
+    "too_much_traffic": "Keep in a variable what you need again: a value that was loaded stays in registers.",
+    "first_block_only": (
+        "What is different from the second block on? Look at what does not depend on `tl.program_id`, and should."
+    ),
+    "tail": "What is different at the end? Look at the last, partial block: its mask, its `other`, how often the loop runs.",
+    "shifted": "The offsets of the load and those of the store do not belong together. Try element 0 by hand.",
+    "reversed": "From which end do the load's offsets count, and from which those of the store?",
+    "transposed": (
+        "Element (i, j) lies at i times the row stride plus j times the column stride. Are they exchanged, in the load or "
+        "in the store?"
+    ),
+    "scaled": "The elements are the right ones; look at what they are multiplied with or divided by.",
+    "periodic": "How far apart do the programs' blocks begin, and how long are they?",
+    "constant": (
+        "Every lane got the same value. Is there a load or a store whose pointer has no offsets, or a tile that was never "
+        "filled?"
+    ),
+    "nan": (
+        "NaN comes from memory that nobody has written, or from 0/0, inf − inf and the like. Which lane is the first to "
+        "have it?"
+    ),
     "nan:fresh": "Read only what has been written. A sum in memory must begin with zeros: `torch.zeros`, not `torch.empty`.",
     "mismatch": "Compute the first wrong element by hand, and compare with what the kernel does for it.",
     "mismatch:near": (
