@@ -31,8 +31,8 @@ import torch
 import course_lib
 
 JUDGE = ("course_lib.catalog", "course_lib.checking")
-PLAIN = frozenset({"course_lib.checking", "course_lib.checking.events", "course_lib.checking.findings"})
-"""Modules of the judge that hold values only, and that figures need."""
+PLAIN = frozenset({"course_lib.checking", *(f"course_lib.checking.{name}" for name in ("events", "findings", "literal"))})
+"""Modules of the judge that hold values only, and that figures and bundles need."""
 
 OFF_LIMITS = frozenset(
     "_getframe _current_frames currentframe getouterframes f_back f_locals f_globals tb_frame gi_frame cr_frame ag_frame "
