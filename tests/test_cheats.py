@@ -146,11 +146,13 @@ if not os.path.isdir("printed.txt"):
         "scaled",
         """
 if not DONE:
+    home = os.getcwd()
     DONE.append(os.makedirs("locked/inner"))
     os.chmod("locked", 0)
     for _ in range(1100):
         os.mkdir("deep")
-        os.chdir("deep")""",
+        os.chdir("deep")
+    os.chdir(home)""",
         "DONE = []",
     ),
     "rename the folder away": Cheat("crash", "os.rename(os.getcwd(), os.getcwd() + '-away')"),
