@@ -96,6 +96,15 @@ def bundle_function(answer: Any, name: str) -> Bundle:
     return collector.bundle(name)
 
 
+def bundle_kernel(kernel: Any) -> Bundle:
+    """A kernel, decorated with `@triton.jit` and perhaps more, under its own name, with all it uses."""
+    function = _python_function(kernel)
+    if function is None or function is kernel:
+        raise CannotBundle(f"A kernel is needed, a function that is decorated with @triton.jit; this is {_described(kernel)}.")
+    collector = _Collector(function.__module__)
+    return collector.bundle(collector.add_function(kernel, function))
+
+
 def _defined(tree: ast.Module) -> set[str]:
     names: set[str] = set()
     for node in tree.body:

@@ -24,33 +24,28 @@ from triton.runtime.jit import JITFunction, KernelInterface
 
 from course_lib.checking import wire
 from course_lib.checking.inside import ANSWER_FILE, OnTheCpu, Whereabouts, load_answer, load_arrays, save
-
-SHARED_LIMITS = {75: 64 * 1024, 80: 163 * 1024, 86: 99 * 1024, 89: 99 * 1024, 90: 227 * 1024, 100: 227 * 1024, 120: 99 * 1024}
-"""Most shared memory of one thread block, in bytes, by compute capability.
-
-Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-"""
+from course_lib.machine.specs import ARCHITECTURES
 
 
 class DoesNotCompile(Exception):
     """A launch that a GPU's compiler refuses: on which target, in which kernel, on which line, and why."""
 
-    def __init__(self, target: int, kernel: str, line: int | None, reason: str) -> None:
+    def __init__(self, target: int | str, kernel: str, line: int | None, reason: str) -> None:
         super().__init__(reason)
         self.details = {"target": target, "kernel": kernel, "line": line}
 
 
-class _NamedGpu:
+class NamedGpu:
     """A driver that answers which GPU to compile for, and nothing else. Each target has kernels of its own."""
 
-    def __init__(self, capability: int) -> None:
-        self.capability = capability
+    def __init__(self, target: GPUTarget) -> None:
+        self.target = target
 
     def get_current_target(self) -> GPUTarget:
-        return GPUTarget("cuda", self.capability, 32)
+        return self.target
 
-    def get_current_device(self) -> int:
-        return self.capability
+    def get_current_device(self) -> int | str:
+        return self.target.arch
 
     def get_current_stream(self, device: int | None = None) -> int:
         return 0
@@ -67,7 +62,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     arrays = load_arrays()
     undecided = None
     for target in request["targets"]:
-        driver.set_active(_NamedGpu(target))
+        driver.set_active(NamedGpu(GPUTarget("cuda", target, 32)))
         for number, values in enumerate(request["cases"]):
             where.case = number
             where.write()
@@ -93,9 +88,7 @@ def _compile_instead_of_launching(compiled: list[str]) -> None:
             try:
                 result = kernel.warmup(*args, grid=(1,), **kwargs)
             except Exception as error:
-                if isinstance(error, OSError) or str(error).startswith("Cannot find"):
-                    raise  # the compiler's own trouble: a cache that cannot be written, a tool that is missing
-                raise explained(error, kernel, target, here) from error
+                raise refusal(error, kernel, target, here) from error
             for one in result if isinstance(result, list) else [result]:
                 _must_fit(one, _name(kernel), target, here)
             compiled.append(f"{_name(kernel)} for sm_{target}")
@@ -106,14 +99,26 @@ def _compile_instead_of_launching(compiled: list[str]) -> None:
 
 
 def _must_fit(compiled: Any, name: str, target: int, line: int | None) -> None:
-    shared, most = compiled.metadata.shared, SHARED_LIMITS.get(target)
-    if most is not None and shared > most:
-        reason = f"it needs {shared} bytes of shared memory, and the GPU has {most}; make the block or num_stages smaller"
+    if reason := too_much_shared(compiled.metadata.shared, f"sm_{target}"):
         raise DoesNotCompile(target, name, line, reason)
 
 
-def explained(error: Exception, kernel: Any, target: int, launched: int | None = None) -> DoesNotCompile:
-    """The innermost reason for a refusal, and the line of the answer that it concerns: in the kernel, or that of the launch."""
+def too_much_shared(shared: int, target: str) -> str | None:
+    """Why a program cannot run that needs `shared` bytes of shared memory, if it cannot."""
+    architecture = ARCHITECTURES.get(target)
+    if architecture is None or shared <= architecture.max_shared_per_block:
+        return None
+    most = architecture.max_shared_per_block
+    return f"it needs {shared} bytes of shared memory, and the GPU has {most}; make the block or num_stages smaller"
+
+
+def refusal(error: Exception, kernel: Any, target: int | str, launched: int | None = None) -> Exception:
+    """The innermost reason for a refusal, and the line of the answer that it concerns: in the kernel, or that of the launch.
+
+    The compiler's own trouble (a cache that cannot be written, a tool that is missing) is returned as it is.
+    """
+    if isinstance(error, OSError) or str(error).startswith("Cannot find"):
+        return error
     located: BaseException = error
     while isinstance(located.__cause__, CompilationError):
         located = located.__cause__
@@ -123,7 +128,9 @@ def explained(error: Exception, kernel: Any, target: int, launched: int | None =
     text = getattr(located, "error_message", None) or str(located.args[0] if located.args else located)
     if isinstance(error, (KeyError, TypeError)):  # the call itself does not fit the kernel
         line = line or launched
-    return DoesNotCompile(target, _name(kernel), line, _plain(str(text)))
+    # Triton builds a function of this name to bind a launch's arguments.
+    reason = _plain(str(text)).replace("dynamic_func()", f"{_name(kernel)}()")
+    return DoesNotCompile(target, _name(kernel), line, reason)
 
 
 def _plain(text: str) -> str:

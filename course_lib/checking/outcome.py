@@ -70,7 +70,8 @@ class Outcome:
     """All calls that ended, in order, the failure that stopped the run (or None), and what was printed.
 
     After a run in mode "compile", there are no calls; `compiled` names each kernel and target, once a launch, and `undecided`
-    says why the launcher stopped before its end, if it did without a launch being at fault.
+    says why the launcher stopped before its end, if it did without a launch being at fault. After a run in mode "assemble",
+    `assembled` holds what became of the kernel (see `machine/assembling.py`).
     """
 
     calls: tuple[Call, ...]
@@ -78,6 +79,7 @@ class Outcome:
     printed: str
     compiled: tuple[str, ...] = ()
     undecided: str | None = None
+    assembled: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ def read_outcome(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
     if ending.mode == "compile" and (folder / "compiled.json").exists():
         told = json.loads(_signed(folder / "compiled.json", ending.key))
         return Outcome((), None, printed, tuple(told["compiled"]), told["undecided"])
+    if ending.mode == "assemble" and (folder / "assembled.json").exists():
+        return Outcome((), None, printed, assembled=json.loads(_signed(folder / "assembled.json", ending.key)))
     return Outcome(calls, _unfinished(folder, calls, ending), printed)
 
 
@@ -218,7 +222,7 @@ def _failure(folder: Path, ending: Ending) -> Failure:
 
 def _unfinished(folder: Path, calls: tuple[Call, ...], ending: Ending) -> Failure | None:
     """A process that ended well but left cases out ended itself: a status of 0 is not a result."""
-    if ending.mode != "compile" and len({call.case for call in calls}) == ending.cases:
+    if ending.mode not in ("compile", "assemble") and len({call.case for call in calls}) == ending.cases:
         return None
     case, program, line = _whereabouts(folder)
     return Failure("exit", "exit", "0", ((line, ""),) if line > 0 else (), case, program, exact=False)

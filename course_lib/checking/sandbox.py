@@ -49,16 +49,18 @@ def run(
     bundle: Bundle,
     cases: list[tuple[Any, ...]],
     *,
-    mode: Literal["interpret", "compile", "gpu"] = "interpret",
+    mode: Literal["interpret", "compile", "assemble", "gpu"] = "interpret",
     poisons: bool = True,
     targets: tuple[int, ...] = (),
+    launch: dict[str, Any] | None = None,
     limits: Limits | None = None,
 ) -> Outcome:
     """Call `bundle.name` once for each tuple of arguments in `cases`, in one fresh process.
 
     In mode "interpret", kernels run in Triton's interpreter, and with `poisons` a call that read masked lanes without `other`
     is repeated with other poison. In mode "compile", every launch is compiled for each compute capability in `targets` (80 is
-    sm_80), and nothing is run. In mode "gpu", kernels are compiled and run on this machine's GPU.
+    sm_80), and nothing is run. In mode "assemble", `bundle.name` is a kernel, and is compiled once as `launch` says (see
+    `machine/assembling.py`). In mode "gpu", kernels are compiled and run on this machine's GPU.
 
     Raises `wire.CannotSend` for arguments that are not plain data, and `SandboxError` when no process can be had.
     """
@@ -67,8 +69,8 @@ def run(
     try:
         key = secrets.token_hex(32)
         options = {"mode": mode, "poisons": poisons, "targets": list(targets), "limits": asdict(limits), "key": key}
-        _write_request(folder, bundle, cases, options)
-        reply = _ZYGOTES[mode].request(folder, limits.wall_seconds + GRACE)
+        _write_request(folder, bundle, cases, {**options, "launch": launch})
+        reply = _ZYGOTES["compile" if mode == "assemble" else mode].request(folder, limits.wall_seconds + GRACE)
         try:
             return read_outcome(folder, bundle, Ending(reply["status"], reply["killed"], mode, len(cases), key))
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RuntimeError, OSError) as error:

@@ -26,6 +26,7 @@ from course_lib.checking.inside import ANSWER_FILE, Whereabouts
 MODES = {
     "interpret": "course_lib.checking.interpreting",
     "compile": "course_lib.checking.compiling",
+    "assemble": "course_lib.machine.assembling",
     "gpu": "course_lib.checking.running",
 }
 """The module whose `run` does the work. A process has one mode: Triton decides it once, at its import."""

@@ -1,0 +1,162 @@
+"""Compiling one kernel for a GPU that this machine does not have, and handing over all that the compiler made of it.
+
+Runs inside the worker's process (`checking/worker.py`), in which Triton compiles. The arguments are described, not sent:
+a tensor is its dtype, the alignment of its address and its size, which is all that Triton's own launch asks of it.
+Writes `assembled.json`, or lets `worker.main` describe the error. Not here: reading the machine code (`instructions.py`).
+
+    launch   {"target": "sm_90", "layer": 1, "arguments": […], "keywords": {"BLOCK": …, "num_warps": …}}
+    result   {"kernel", "target", "threads", "num_stages", "dynamic_shared", "made_by",
+              "stages": {"ttir": …, "ttgir": …, "llir": …, "ptx" or "amdgcn": …}, "binary": base64, "files": {path: sha256}}
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import CUDABackend
+from triton.runtime.driver import driver
+from triton.runtime.jit import KernelInterface
+
+from course_lib.checking.compiling import DoesNotCompile, NamedGpu, refusal, too_much_shared
+from course_lib.checking.inside import ANSWER_FILE, Whereabouts, load_answer, save
+from course_lib.machine import store
+from course_lib.machine.specs import ARCHITECTURES
+
+TEXTS = ("ttir", "ttgir", "llir", "ptx", "amdgcn")
+BINARIES = ("cubin", "hsaco")
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """Stands in for a tensor. `address` matters only modulo 16."""
+
+    dtype: torch.dtype
+    address: int
+    bytes: int
+
+    def data_ptr(self) -> int:
+        return self.address
+
+    def ptr_range(self) -> int:
+        """AMD's backend asks for this: offsets into less than 2 GiB fit its buffer instructions."""
+        return self.bytes
+
+
+def run(request: dict[str, Any], where: Whereabouts) -> None:
+    """Compile the kernel as the request's `launch` says."""
+    launch = request["launch"]
+    os.environ["TRITON_CACHE_DIR"] = str(Path.cwd() / "triton-cache")  # a result of this run alone
+    _give_each_instruction_a_line_of_the_kernel()
+    driver.set_active(NamedGpu(_gpu_target(launch["target"])))
+    before = set(sys.modules)
+    kernel = _layer(load_answer(Path(ANSWER_FILE).resolve(), request["answer"]), launch)
+    files = dict(_files_of(set(sys.modules) - before - {"answer"}))
+    compiled = _compiled(kernel, launch)
+    result = {
+        "kernel": compiled.metadata.name,
+        "target": launch["target"],
+        "threads": compiled.metadata.num_warps * compiled.metadata.target.warp_size,
+        "num_stages": compiled.metadata.num_stages,
+        "dynamic_shared": compiled.metadata.shared,
+        "made_by": f"Triton {triton.__version__}",
+        "stages": {name: _without_folders(compiled.asm[name]) for name in TEXTS if name in compiled.asm},
+        "binary": next(base64.b64encode(compiled.asm[name]).decode() for name in BINARIES if name in compiled.asm),
+        "files": files,
+    }
+    save("assembled.json", json.dumps(result).encode(), request["key"])
+
+
+def _gpu_target(name: str) -> GPUTarget:
+    if name.startswith("sm_"):
+        return GPUTarget("cuda", int(name.removeprefix("sm_")), 32)
+    return GPUTarget("hip", name, ARCHITECTURES[name].warp_size)
+
+
+def _layer(kernel: Any, launch: dict[str, Any]) -> Any:
+    """The object that was passed: a kernel's decorators lie around it like shells, and `layer` counts them from inside."""
+    layers = [kernel]
+    while hasattr(layers[-1], "fn"):
+        layers.append(layers[-1].fn)
+    chosen = layers[-1 - launch["layer"]] if launch["layer"] < len(layers) else None
+    if not isinstance(chosen, KernelInterface):
+        name = getattr(layers[-1], "__name__", "this")
+        advice = "a kernel travels as its source, with what stands above it"
+        raise DoesNotCompile(launch["target"], name, None, f"its source has no @triton.jit above `def {name}`; {advice}")
+    return chosen
+
+
+def _compiled(kernel: Any, launch: dict[str, Any]) -> Any:
+    target = launch["target"]
+    arguments = [_value(one) for one in launch["arguments"]]
+    keywords = {name: _value(one) for name, one in launch["keywords"].items()}
+    try:
+        result = kernel.warmup(*arguments, grid=(1,), **keywords)
+    except Exception as error:
+        raise refusal(error, kernel, target) from error
+    if isinstance(result, list):
+        advice = "pass the kernel inside, its `.fn`, with the constants of one of them"
+        name = result[0].metadata.name
+        raise DoesNotCompile(target, name, None, f"it is autotuned over {len(result)} configurations; {advice}")
+    if reason := too_much_shared(result.metadata.shared, target):
+        raise DoesNotCompile(target, result.metadata.name, None, reason)
+    return result
+
+
+def _value(described: dict[str, Any]) -> Any:
+    """An argument from its description (`compiled._described`)."""
+    if "pointer" in described:
+        return Pointer(getattr(torch, described["pointer"]), described["address"], described["bytes"])
+    if "tuple" in described:
+        return tuple(_value(item) for item in described["tuple"])
+    if "dtype" in described:
+        return tl.dtype(described["dtype"])
+    return described["value"]
+
+
+def _files_of(modules: set[str]) -> Iterator[tuple[str, str]]:
+    """The source files that came along with the kernel, each with a digest of its content."""
+    for name in sorted(modules):
+        path = getattr(sys.modules[name], "__file__", None)
+        if path and path.endswith(".py"):
+            yield path, store.digest(Path(path))
+
+
+def _without_folders(text: str) -> str:
+    """The text with the paths of this run and of Triton's installation cut short: they say nothing about the code."""
+    packages = os.path.dirname(os.path.dirname(triton.__file__))
+    return re.sub(rf"({re.escape(os.getcwd())}|{re.escape(packages)})/*", "", text)
+
+
+def _give_each_instruction_a_line_of_the_kernel() -> None:
+    """Let machine code made from a library function name the line of the kernel, or of its helper, that called it.
+
+    `tl.sum` is a function in Triton's library, and ptxas keeps only the innermost line. The line numbers in the PTX are
+    therefore changed before ptxas reads them; the instructions are not.
+    """
+    make_cubin = CUDABackend.make_cubin
+    CUDABackend.make_cubin = lambda self, source, *rest: make_cubin(self, with_lines_of(source, ANSWER_FILE), *rest)
+
+
+def with_lines_of(ptx: str, file: str) -> str:
+    """PTX in which each `.loc` of code inlined into `file` names the innermost line of `file` that it came from.
+
+    >>> with_lines_of('.loc 2 293 36 // standard.py:293:36 @[ answer.py:21:19 ]\\n.file 1 "/tmp/answer.py"', "answer.py")
+    '.loc 1 21 19 // standard.py:293:36 @[ answer.py:21:19 ]\\n.file 1 "/tmp/answer.py"'
+    """
+    number = re.search(rf'\.file\s+(\d+)\s+(?:"[^"]*"\s+)?"(?:[^"]*/)?{re.escape(file)}"', ptx)
+    if number is None:
+        return ptx
+    place = re.compile(rf"\.loc(\s+)\d+ \d+ \d+(\s*//.*?(?<!\S){re.escape(file)}:(\d+):(\d+))")
+    return place.sub(rf".loc\g<1>{number[1]} \g<3> \g<4>\g<2>", ptx)
