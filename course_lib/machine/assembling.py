@@ -140,10 +140,11 @@ def _without_folders(text: str) -> str:
 
 
 def _give_each_instruction_a_line_of_the_kernel() -> None:
-    """Let machine code made from a library function name the line of the kernel, or of its helper, that called it.
+    """Let machine code name lines of the kernel, as far as ptxas lets it.
 
-    `tl.sum` is a function in Triton's library, and ptxas keeps only the innermost line. The line numbers in the PTX are
-    therefore changed before ptxas reads them; the instructions are not.
+    Two things stand in the way. `tl.sum` is a function in Triton's library, and where the PTX does not say what it was
+    inlined into, ptxas keeps the library's line. And LLVM counts the lines of inline assembly on from the kernel's own. The
+    line numbers in the PTX are therefore changed before ptxas reads them; the instructions are not.
     """
     make_cubin = CUDABackend.make_cubin
     CUDABackend.make_cubin = lambda self, source, *rest: make_cubin(self, with_lines_of(source, ANSWER_FILE), *rest)
@@ -159,4 +160,16 @@ def with_lines_of(ptx: str, file: str) -> str:
     if number is None:
         return ptx
     place = re.compile(rf"\.loc(\s+)\d+ \d+ \d+(\s*//.*?(?<!\S){re.escape(file)}:(\d+):(\d+))")
-    return place.sub(rf".loc\g<1>{number[1]} \g<3> \g<4>\g<2>", ptx)
+    ptx = place.sub(rf".loc\g<1>{number[1]} \g<3> \g<4>\g<2>", ptx)
+    return re.sub(r"// begin inline asm\n.*?// end inline asm", _with_its_first_place, ptx, flags=re.DOTALL)
+
+
+def _with_its_first_place(assembly: re.Match[str]) -> str:
+    places = 0
+
+    def first(place: re.Match[str]) -> str:
+        nonlocal places
+        places += 1
+        return place[0] if places == 1 else ""
+
+    return re.sub(r"^\s*\.loc\s.*\n", first, assembly[0], flags=re.MULTILINE)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ class Compiled:
     shared: int
     instructions: tuple[Instruction, ...]
     texts: Mapping[str, str]
-    binary: bytes
+    binary: bytes = field(compare=False)
     """The cubin or code object, as a driver loads it."""
     provenance: str
     """What made it, and when, if it was not made just now."""
@@ -169,7 +169,7 @@ def compile_for(
     if record is None or not _unchanged(record["files"]):
         record = _assembled(bundle, launch)
         store.save(key, record)
-    return from_record(record, lambda file, line: bundle.line(line) if file == ANSWER_FILE else None)
+    return from_record(record, lambda file, line: bundle.line(line) if file == ANSWER_FILE and line > 0 else None)
 
 
 def from_record(record: dict[str, Any], line_of: code.LineOf) -> Compiled:

@@ -1,6 +1,6 @@
 """Machine code as values: from the text of a disassembler or of AMD's assembler to instructions, counts and listings. Pure.
 
-NVIDIA's code is read from `nvdisasm -g -c`, AMD's from the assembly that LLVM writes. Not here: calling tools (`tools.py`).
+NVIDIA's code is read from `nvdisasm -gi -c`, AMD's from the assembly that LLVM writes. Not here: calling tools (`tools.py`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "warp reduction": ("REDUX", "CREDUX"),
     "barrier": ("BAR", "s_barrier"),
     "async copy": ("LDGSTS", "UBLKCP", "UTMALDG", "UTMASTG", "global_load_lds"),
-    "shared load": ("LDS", "LDSM", "ds_read", "ds_load"),
-    "shared store": ("STS", "STSM", "ds_write", "ds_store"),
+    "shared load": ("LDS", "LDSM", "ds_read", "ds_read2", "ds_load"),
+    "shared store": ("STS", "STSM", "ds_write", "ds_write2", "ds_store"),
     "global load": ("LDG", "LD", "global_load", "buffer_load", "flat_load"),
     "global store": ("STG", "ST", "global_store", "buffer_store", "flat_store"),
     "local memory": ("LDL", "STL", "scratch_load", "scratch_store"),
@@ -123,14 +123,22 @@ _SASS_LABEL = re.compile(r"(\.L_\w+):")
 
 
 def read_sass(disassembly: str, line_of: LineOf) -> tuple[Instruction, ...]:
-    """The instructions in what `nvdisasm -g -c` prints, without the NOPs that fill up the end."""
+    """The instructions in what `nvdisasm -gi -c` prints, without the NOPs that fill up the end.
+
+    Places come innermost first: a line, then the line that it was inlined at, and so on; the first that is known counts.
+    """
     instructions: list[Instruction] = []
     line: SourceLine | None = None
     labels: tuple[str, ...] = ()
+    places_begin = True
     for text in disassembly.splitlines():
         if place := _SASS_LINE.match(text):
-            line = line_of(place[1].rsplit("/", 1)[-1], int(place[2]))
-        elif label := _SASS_LABEL.match(text):
+            if places_begin:
+                line, places_begin = None, False
+            line = line or line_of(place[1].rsplit("/", 1)[-1], int(place[2]))
+            continue
+        places_begin = True
+        if label := _SASS_LABEL.match(text):
             labels += (label[1],)
         elif found := _SASS.match(text):
             predicate, opcode, operands = found.groups()

@@ -43,7 +43,7 @@ class Resources:
 class Occupancy:
     """The result: `programs_per_sm`, how many each resource alone would allow (`limits`), and the one that limits.
 
-    `limits` is in the order "threads", "registers", "shared memory", "barriers", "programs"; a resource that is not used
+    `limits` is in the order "threads", "registers", "shared memory", "programs"; a resource that is not used
     is left out, and of several equally tight ones `limiter` is the first. "programs" is how many a multiprocessor can
     keep track of. `registers_given` and `shared_given` are what one program really takes, after rounding.
     """
@@ -95,7 +95,7 @@ def occupancy(compiled: HasResources, gpu: str = "H200") -> Occupancy:
 
     >>> occupancy(Resources(registers=40, shared=16384, threads=128), gpu="H200")
     <Occupancy on H200: 12 programs an SM, 48 of 64 warps (75%); registers limits; threads 16, registers 12, shared memory 13, \
-barriers 64, programs 32>
+programs 32>
     """
     found = find_gpu(gpu)
     target = getattr(compiled, "target", found.target)
@@ -115,7 +115,6 @@ barriers 64, programs 32>
         "threads": architecture.max_warps // warps if needs.threads <= architecture.max_threads_per_block else 0,
         "registers": _by_registers(architecture, needs.registers, registers_per_warp, warps),
         "shared memory": _by_shared(architecture, needs.shared, shared),
-        "barriers": architecture.barriers if warps > 1 else None,
         "programs": architecture.max_blocks,
     }
     used = {resource: limit for resource, limit in limits.items() if limit is not None}

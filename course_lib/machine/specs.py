@@ -26,14 +26,13 @@ class Architecture:
 
     A block's warps are spread over `partitions`, each with its part of the registers. Registers are given to a warp in
     multiples of `register_unit`, shared memory to a block in multiples of `shared_unit`, after `shared_reserve` bytes that
-    the system takes for itself in each block. A block of more than one warp takes one of `barriers`.
+    the system takes for itself in each block.
     """
 
     target: str
     warp_size: int
     max_warps: int
     max_blocks: int
-    barriers: int
     registers: int
     max_registers_per_thread: int
     register_unit: int
@@ -51,14 +50,13 @@ class Architecture:
         return "nvidia" if self.target.startswith("sm_") else "amd"
 
 
-def _nvidia(capability: int, *, warps: int, blocks: int, barriers: int, shared: int, block_shared: int) -> Architecture:
+def _nvidia(capability: int, *, warps: int, blocks: int, shared: int, block_shared: int) -> Architecture:
     """An NVIDIA architecture; shared memory is given in KiB. Up to sm_75 the system reserves none of it."""
     return Architecture(
         target=f"sm_{capability}",
         warp_size=32,
         max_warps=warps,
         max_blocks=blocks,
-        barriers=barriers,
         registers=64 * KIB,
         max_registers_per_thread=255,
         register_unit=256,
@@ -71,13 +69,15 @@ def _nvidia(capability: int, *, warps: int, blocks: int, barriers: int, shared: 
 
 
 def _amd(target: str) -> Architecture:
-    """A CDNA 2 or CDNA 3 architecture: 4 SIMDs of 512 vector registers of 64 lanes, given in units of 8; 8 waves a SIMD."""
+    """A CDNA 2 or CDNA 3 architecture: 4 SIMDs of 512 vector registers of 64 lanes, given in units of 8; 8 waves a SIMD.
+
+    A unit's 16 barriers for groups of several waves never run out before its 32 places for waves do.
+    """
     return Architecture(
         target=target,
         warp_size=64,
         max_warps=32,
         max_blocks=32,
-        barriers=16,
         registers=4 * 512 * 64,
         max_registers_per_thread=512,
         register_unit=8 * 64,
@@ -92,13 +92,13 @@ def _amd(target: str) -> Architecture:
 ARCHITECTURES: Mapping[str, Architecture] = {
     architecture.target: architecture
     for architecture in (
-        _nvidia(75, warps=32, blocks=16, barriers=32, shared=64, block_shared=64),
-        _nvidia(80, warps=64, blocks=32, barriers=64, shared=164, block_shared=163),
-        _nvidia(86, warps=48, blocks=16, barriers=16, shared=100, block_shared=99),
-        _nvidia(89, warps=48, blocks=24, barriers=24, shared=100, block_shared=99),
-        _nvidia(90, warps=64, blocks=32, barriers=64, shared=228, block_shared=227),
-        _nvidia(100, warps=64, blocks=32, barriers=64, shared=228, block_shared=227),
-        _nvidia(120, warps=48, blocks=24, barriers=24, shared=100, block_shared=99),
+        _nvidia(75, warps=32, blocks=16, shared=64, block_shared=64),
+        _nvidia(80, warps=64, blocks=32, shared=164, block_shared=163),
+        _nvidia(86, warps=48, blocks=16, shared=100, block_shared=99),
+        _nvidia(89, warps=48, blocks=24, shared=100, block_shared=99),
+        _nvidia(90, warps=64, blocks=32, shared=228, block_shared=227),
+        _nvidia(100, warps=64, blocks=32, shared=228, block_shared=227),
+        _nvidia(120, warps=48, blocks=24, shared=100, block_shared=99),
         _amd("gfx90a"),
         _amd("gfx942"),
     )

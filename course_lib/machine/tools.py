@@ -25,8 +25,8 @@ def tool(name: str) -> Path:
 
 
 def disassemble(cubin: bytes) -> str:
-    """What `nvdisasm` prints about a cubin, with source lines."""
-    return _run(["nvdisasm", "-g", "-c"], cubin)
+    """What `nvdisasm` prints about a cubin, with source lines, also of inlined functions."""
+    return _run(["nvdisasm", "-gi", "-c"], cubin)
 
 
 def resource_usage(cubin: bytes) -> str:
