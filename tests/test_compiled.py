@@ -26,81 +26,9 @@ from course_lib.machine.difference import compare
 from course_lib.machine.occupancy import occupancy
 from course_lib.machine.specs import ARCHITECTURES
 
-KERNELS = """
-import torch, triton, triton.language as tl
-
-SCALE: tl.constexpr = tl.constexpr(3)
-
-@triton.jit
-def doubled_sum(x):
-    y = 2 * x
-    return tl.sum(y)
-
-@triton.jit
-def sum_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    offsets = tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)
-    total = doubled_sum(x)
-    tl.store(out_ptr, total)
-
-@triton.jit
-def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = offsets < n
-    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask), mask=mask)
-
-@triton.jit
-def row_sums_kernel(x_ptr, out_ptr, stride, n_rows, BLOCK: tl.constexpr, STAGES: tl.constexpr):
-    offsets = tl.arange(0, BLOCK)
-    for row in tl.range(tl.program_id(0), n_rows, tl.num_programs(0), num_stages=STAGES):
-        x = tl.load(x_ptr + row * stride + offsets)
-        tl.store(out_ptr + row, tl.sum(x))
-
-@triton.jit
-def matmul_kernel(a_ptr, b_ptr, c_ptr, K, M: tl.constexpr, N: tl.constexpr, BLOCK_K: tl.constexpr):
-    rows, columns, ks = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BLOCK_K)
-    total = tl.zeros((M, N), dtype=tl.float32)
-    for k in range(0, K, BLOCK_K):
-        a = tl.load(a_ptr + rows[:, None] * K + (k + ks)[None, :])
-        b = tl.load(b_ptr + (k + ks)[:, None] * N + columns[None, :])
-        total = tl.dot(a, b, total)
-    tl.store(c_ptr + rows[:, None] * N + columns[None, :], total)
-
-@triton.jit
-def two_sums_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
-    x = tl.load(x_ptr + tl.arange(0, BLOCK))
-    first = tl.sum(x)
-    second = tl.sum(x * x)
-    tl.store(out_ptr, first)
-    tl.store(out_ptr + 1, second)
-
-@triton.jit
-def scaled_kernel(x_ptr, KIND: tl.constexpr, PAIR: tl.constexpr, FACTOR: tl.constexpr = SCALE):
-    lanes = tl.arange(0, 32)
-    tl.store(x_ptr + lanes, (tl.load(x_ptr + lanes) * FACTOR + PAIR[1]).to(KIND))
-
-@triton.jit
-def unnamed_kernel(x_ptr):
-    y = undefined_name
-    tl.store(x_ptr, y)
-
-@triton.autotune([triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 128})], key=["n"])
-@triton.jit
-def tuned_kernel(x_ptr, n, BLOCK: tl.constexpr):
-    offsets = tl.arange(0, BLOCK)
-    tl.store(x_ptr + offsets, 1.0, mask=offsets < n)
-
-def plain(x):
-    return x
-
-def undecorated(x_ptr):
-    tl.store(x_ptr, 1.0)
-
-wrapped_kernel = triton.jit(undecorated)
-"""
+KERNELS = Path(__file__).with_name("kernels_to_compile.py")
 X = torch.empty(1 << 20, device="meta")
 HALF = torch.empty(1 << 20, device="meta", dtype=torch.float16)
-INTERPRETED = torch.empty(4)
 
 
 def module_of(path: Path) -> ModuleType:
@@ -113,10 +41,8 @@ def module_of(path: Path) -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    path = tmp_path_factory.mktemp("kernels") / "kernels_to_compile.py"
-    path.write_text(KERNELS)
-    return module_of(path)
+def kernels() -> ModuleType:
+    return module_of(KERNELS)
 
 
 @pytest.fixture
@@ -139,7 +65,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def line_numbers(compiled: Compiled, kind: str) -> set[str]:
+def lines_of(compiled: Compiled, kind: str) -> set[str]:
     return {one.line.text if one.line else "" for one in compiled.instructions if one.kind == kind}
 
 
@@ -153,12 +79,12 @@ def test_every_target_compiles_with_registers_lines_and_kinds(kernels: ModuleTyp
     assert "tt.reduce" in found.ttir
     assert "#ttg.blocked" in found.ttgir
     assert "define" in found.llir
-    assert line_numbers(found, "shuffle") == {"return tl.sum(y)"}
-    assert line_numbers(found, "global load") == {"x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)"}
-    assert line_numbers(found, "global store") == {"tl.store(out_ptr, total)"}
+    assert lines_of(found, "shuffle") == {"return tl.sum(y)"}
+    assert lines_of(found, "global load") == {"x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)"}
+    assert lines_of(found, "global store") == {"tl.store(out_ptr, total)"}
     assert {line.origin for line in found.lines()} == {"kernels_to_compile.py"}
     text = found.amdgcn if target.startswith("gfx") else found.sass
-    assert "kernels_to_compile.py, line 9: return tl.sum(y)" in text
+    assert "kernels_to_compile.py, line 12: return tl.sum(y)" in text
     assert "/tmp" not in found.ttgir + found.llir + text
     assert found.binary[:4] == b"\x7fELF"
 
@@ -176,7 +102,7 @@ def test_what_is_shown_is_what_a_launch_would_run(kernels: ModuleType, tmp_path:
     """The changed line numbers change no instruction: Triton's own compile of the same kernel gives the same code."""
     script = f"""
 import sys
-sys.path.insert(0, {str(Path(kernels.__file__ or "").parent)!r})
+sys.path.insert(0, {str(KERNELS.parent)!r})
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
@@ -231,6 +157,14 @@ def test_more_warps_need_fewer_registers_and_more_exchanges(kernels: ModuleType)
     assert [one.count("SHFL") for one in found] == [5, 7, 9]
 
 
+def test_a_tile_that_finds_no_registers_spills(kernels: ModuleType):
+    one, four = (compile_for(kernels.centred_kernel, X, X, BLOCK=8192, num_warps=warps) for warps in (1, 4))
+    assert one.registers == 255
+    assert one.spills > 0
+    assert one.kinds()["local memory"] > 0
+    assert (four.spills, four.kinds().get("local memory", 0)) == (0, 0)
+
+
 def test_matrix_units_do_tl_dot_from_sm_80_on(kernels: ModuleType):
     def compiled(target: str) -> Compiled:
         arguments = {"M": 64, "N": 64, "BLOCK_K": 32, "num_warps": 4}
@@ -275,11 +209,11 @@ def test_unknown_targets_are_named_with_what_there_is(kernels: ModuleType):
 REFUSALS: dict[str, tuple[Callable[[ModuleType], Any], str]] = {
     "a name that is not there": (
         lambda k: compile_for(k.unnamed_kernel, X, target="sm_80"),
-        r"unnamed_kernel does not compile for sm_80: undefined_name is not defined(.|\n)*line 56: y = undefined_name",
+        r"unnamed_kernel does not compile for sm_80: undefined_name is not defined(.|\n)*line 73: y = undefined_name",
     ),
     "a block that is no power of two": (
         lambda k: compile_for(k.sum_kernel, X, X, 1, BLOCK=100),
-        r"arange's range must be a power of 2(.|\n)*Round up(.|\n)*line 13: offsets = tl.arange",
+        r"arange's range must be a power of 2(.|\n)*Round up(.|\n)*line 17: offsets = tl.arange",
     ),
     "a missing constant": (lambda k: compile_for(k.sum_kernel, X, X, 1), r"sum_kernel\(\) missing.*BLOCK"),
     "an unknown keyword": (lambda k: compile_for(k.sum_kernel, X, X, 1, BLOCK=32, num_wraps=1), r"num_wraps"),
@@ -334,9 +268,10 @@ def test_a_form_that_a_target_does_not_have_is_told(kernels: ModuleType):
 def test_the_notebooks_process_goes_on_interpreting(tmp_path: Path):
     path = tmp_path / "notebook.py"
     path.write_text(
-        f"import course_lib\n{KERNELS}\n"
+        f"import course_lib\n{KERNELS.read_text()}\n"
         """
 import os
+import torch
 from triton.runtime.interpreter import InterpretedFunction
 before = dict(os.environ)
 found = course_lib.compile_for(copy_kernel, torch.empty(64), torch.empty(64), 64, BLOCK=64, target="sm_75")

@@ -71,7 +71,7 @@ def compile_cuda(source: str, kernel: str, target: str = "sm_90", threads: int =
 
 
 def launch_cuda(compiled: Compiled, *arguments: Any, blocks: int = 1) -> None:
-    """Run a CUDA kernel on this machine's GPU, on torch's current stream: `blocks` blocks of `compiled.threads` threads.
+    """Run a CUDA kernel on this machine's GPU, `blocks` blocks of `compiled.threads` threads, and wait for its end.
 
     A tensor is passed as its address, an `int` as CUDA's `int`, a `float` as CUDA's `float`. Raises `RuntimeError` where there
     is no GPU that torch can use. Not checked: that the arguments fit the kernel, and that it stays within its tensors.
@@ -85,17 +85,20 @@ def launch_cuda(compiled: Compiled, *arguments: Any, blocks: int = 1) -> None:
         raise NeedsCudaExtra(f"a recorded listing cannot be run: {INSTALL}, and compile again")
     if not _importable("cuda.core"):
         raise NeedsCudaExtra(f"cuda.core is missing: {INSTALL}")
-    from cuda.core import Device, LaunchConfig, ObjectCode, Stream, launch
+    from cuda.core import Device, LaunchConfig, ObjectCode, launch
 
     def passed(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return value.data_ptr()
         return np.float32(value) if isinstance(value, float) else np.int32(value)
 
-    Device(torch.cuda.current_device()).set_current()
-    stream = Stream.from_handle(torch.cuda.current_stream().cuda_stream)
-    kernel = ObjectCode.from_cubin(compiled.binary).get_kernel(compiled.kernel)
-    launch(stream, LaunchConfig(grid=blocks, block=compiled.threads), kernel, *map(passed, arguments))
+    torch.cuda.synchronize()  # what torch has begun to write on other streams must be there
+    device = Device(torch.cuda.current_device())
+    device.set_current()
+    code = ObjectCode.from_cubin(compiled.binary)
+    config = LaunchConfig(grid=blocks, block=compiled.threads)
+    launch(device.default_stream, config, code.get_kernel(compiled.kernel), *map(passed, arguments))
+    torch.cuda.synchronize()  # the code is unloaded when this function returns
 
 
 def record(name: str, target: str, today: str) -> dict[str, Any]:
