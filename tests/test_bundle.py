@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from course_lib.checking.bundle import CannotBundle, bundle_file, bundle_function
+from course_lib.checking.bundle import CannotBundle, bundle_file, bundle_function, bundle_kernel
 
 MODULE = '''
 import math
@@ -140,3 +140,40 @@ def test_a_bad_file_is_named_with_what_is_wrong(tmp_path: Path, content: bytes, 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(CannotBundle, match="cannot be read"):
         bundle_file(tmp_path / "nowhere.py", "double")
+
+
+KERNEL = """
+import triton
+import triton.language as tl
+
+OFFSET = tl.constexpr(7)
+
+
+@triton.jit
+def shifted(x):
+    return x + OFFSET
+
+
+@triton.jit
+def shift_kernel(x_ptr):
+    tl.store(x_ptr, shifted(tl.load(x_ptr)))
+"""
+
+
+def test_a_kernel_travels_under_its_own_name_with_its_helpers_and_constants(tmp_path: Path):
+    path = tmp_path / "shifting.py"
+    path.write_text(KERNEL)
+    module = load(path, "shifting")
+    bundle = bundle_kernel(module.shift_kernel)
+    assert bundle.name == "shift_kernel"
+    path.with_name("rebuilt.py").write_text(bundle.source)
+    rebuilt = load(path.with_name("rebuilt.py"), "rebuilt")
+    assert rebuilt.OFFSET.value == 7
+    assert type(rebuilt.shift_kernel) is type(module.shift_kernel)
+    assert bundle.line(bundle.source.splitlines().index("    return x + OFFSET") + 1).line == 10
+
+
+@pytest.mark.parametrize("value", [len, lambda x: x, 3, None])
+def test_only_a_kernel_is_taken_as_one(value: Any):
+    with pytest.raises(CannotBundle, match=r"decorated with @triton\.jit"):
+        bundle_kernel(value)

@@ -161,7 +161,7 @@ def compile_for(
     launch = {
         "target": target,
         "layer": _layers(kernel),
-        "arguments": [_described(value, pointer=True) for value in arguments],
+        "arguments": [_described(value) for value in arguments],
         "keywords": {name: _described(value) for name, value in {**constexprs, **options}.items()},
     }
     key = store.key_of(bundle.source, bundle.name, bundle.sys_path, launch, _made_by())
@@ -240,17 +240,17 @@ def _layers(kernel: Any) -> int:
     return depth
 
 
-def _described(value: Any, *, pointer: bool = False) -> dict[str, Any]:
-    """What a launch asks of an argument, as plain data. With `pointer`, a torch dtype stands for a tensor of it."""
+def _described(value: Any) -> dict[str, Any]:
+    """What a launch asks of an argument, as plain data. A torch dtype stands for a tensor of it."""
     if isinstance(value, torch.Tensor):
         # A storage of torch's own begins at a multiple of 16 on any device; on a GPU, the true address is at hand.
         address = value.data_ptr() if value.is_cuda else value.storage_offset() * value.element_size()
         size = value.untyped_storage().nbytes()
         return {"pointer": str(value.dtype).removeprefix("torch."), "address": address % 16, "bytes": size}
-    if pointer and isinstance(value, torch.dtype):
+    if isinstance(value, torch.dtype):
         return {"pointer": str(value).removeprefix("torch."), "address": 0, "bytes": 0}
     if isinstance(value, (tuple, list)):
-        return {"tuple": [_described(item, pointer=pointer) for item in value]}
+        return {"tuple": [_described(item) for item in value]}
     if type(value).__module__.startswith("triton.language"):
         if type(value).__name__ == "dtype":
             return {"dtype": value.name}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 MOST = 400
-"""How many results are kept, about 50 kB each; those that were not asked for longest go first."""
+"""How many results are kept, about 20 kB each; those that were not asked for longest go first."""
 
 
 def key_of(*parts: Any) -> str:
