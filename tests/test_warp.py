@@ -259,6 +259,17 @@ def test_syncwarp_of_some_lanes_orders_only_these():
     assert [result[1] for result in run.results[:16]] == [UNDEFINED] * 16
 
 
+def test_what_is_written_after_syncwarp_needs_another():
+    def kernel(thread: Thread) -> Kernel:
+        cells = thread.shared("cells", 32)
+        cells[thread.lane] = 1
+        yield thread.syncwarp()
+        cells[thread.lane] = 2
+        return cells[thread.lane ^ 1]
+
+    assert run_block(kernel, 32).undefined != ()
+
+
 def test_a_write_after_a_read_races_too():
     def kernel(thread: Thread) -> Kernel:
         cell = thread.shared("cell", 1)

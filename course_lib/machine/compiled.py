@@ -137,6 +137,7 @@ class Compiled:
 
 def compile_for(
     kernel: Any,
+    /,
     *arguments: Any,
     target: str = "sm_90",
     num_warps: int | None = None,
