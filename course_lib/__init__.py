@@ -1,7 +1,7 @@
 """From Warps to Tiles: the names that a learner uses.
 
 Import this before Triton: it decides whether kernels are interpreted here, and Triton asks only while it is imported.
-It costs some milliseconds and imports neither torch nor Triton; `check`, `quiz` and `trace` come when first used.
+It costs some milliseconds and imports neither torch nor Triton; the names in `_LAZY` come when first used.
 
 >>> import course_lib
 >>> course_lib.device().mode in ("gpu", "interpreter")
@@ -26,13 +26,17 @@ if TYPE_CHECKING:
     from course_lib.checking.check import check
     from course_lib.checking.quiz import quiz
     from course_lib.checking.trace import trace
+    from course_lib.machine.compiled import compile_for
+    from course_lib.machine.occupancy import occupancy
 
-__all__ = ["check", "device", "hint", "progress", "quiz", "trace"]
+__all__ = ["check", "compile_for", "device", "hint", "occupancy", "progress", "quiz", "trace"]
 
 _LAZY = {
     "check": "course_lib.checking.check",
     "quiz": "course_lib.checking.quiz",
     "trace": "course_lib.checking.trace",
+    "compile_for": "course_lib.machine.compiled",
+    "occupancy": "course_lib.machine.occupancy",
 }
 
 _DECISION = _prepare()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from course_lib.checking.bundle import bundle_file
-from course_lib.checking.collect import bundle_function
+from course_lib.checking.collect import bundle_function, bundle_kernel
 from course_lib.checking.source import CannotBundle
 
 MODULE = '''
@@ -331,3 +331,48 @@ def test_a_bad_file_is_named_with_what_is_wrong(tmp_path: Path, content: bytes, 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(CannotBundle, match="cannot be read"):
         bundle_file(tmp_path / "nowhere.py", "double")
+
+
+KERNEL = """
+import triton
+import triton.language as tl
+
+from helpers_of_a_test import halved
+
+OFFSET = tl.constexpr(7)
+
+
+@triton.jit
+def shifted(x):
+    return halved(x) + OFFSET
+
+
+@triton.jit
+def shift_kernel(x_ptr):
+    tl.store(x_ptr, shifted(tl.load(x_ptr)))
+"""
+
+
+def test_a_kernel_travels_under_its_own_name_with_its_helpers_and_constants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A helper from another file is imported there, too: a kernel is found by its function's module, not by its class's."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "helpers_of_a_test.py").write_text("import triton\n\n@triton.jit\ndef halved(x):\n    return x / 2\n")
+    path = tmp_path / "shifting.py"
+    path.write_text(KERNEL)
+    module = load(path, "shifting")
+    bundle = bundle_kernel(module.shift_kernel)
+    assert bundle.name == "shift_kernel"
+    assert "from helpers_of_a_test import halved" in bundle.source
+    path.with_name("rebuilt.py").write_text(bundle.source)
+    rebuilt = load(path.with_name("rebuilt.py"), "rebuilt")
+    assert rebuilt.OFFSET.value == 7
+    assert type(rebuilt.shift_kernel) is type(module.shift_kernel)
+    assert bundle.line(bundle.source.splitlines().index("    return halved(x) + OFFSET") + 1).line == 12
+
+
+@pytest.mark.parametrize("value", [len, lambda x: x, 3, None])
+def test_only_a_kernel_is_taken_as_one(value: Any) -> None:
+    with pytest.raises(CannotBundle, match=r"decorated with @triton\.jit"):
+        bundle_kernel(value)

@@ -46,6 +46,15 @@ def bundle_function(answer: Any, name: str) -> Bundle:
     return collector.bundle(collector.expression(answer, None, name))
 
 
+def bundle_kernel(kernel: Any) -> Bundle:
+    """A kernel, decorated with `@triton.jit` and perhaps more, under its own name, with all it uses."""
+    function = _function_in(kernel)
+    if function is None or not _is_kernel(kernel):
+        raise CannotBundle(f"A kernel is needed, a function that is decorated with @triton.jit; this is {_described(kernel)}.")
+    collector = _Collector(function.__module__)
+    return collector.bundle(collector.expression(kernel, None, function.__name__))
+
+
 @dataclass(frozen=True)
 class _Piece:
     """Source that is taken along, with where it stood, and what must stand before and after it."""

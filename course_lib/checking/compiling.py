@@ -206,6 +206,11 @@ class _Compiler:
         self.refused[kernel.__name__] = refusal
 
 
+def launch_as_triton_does() -> None:
+    """Give Triton its own functions back, in a process that compiles something else than launches."""
+    JITFunction.run, Autotuner.run, JITCallable.parse = _run, _tune, _parse
+
+
 def _parse_alone(function: JITCallable) -> ast.Module:
     """Python 3.11's `ast.parse` fails when two threads are in it at once: "AST constructor recursion depth mismatch"."""
     with _parsing:

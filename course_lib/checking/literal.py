@@ -47,11 +47,13 @@ def attributes(value: Any) -> dict[str, Any] | None:
 
 def importable(value: Any) -> tuple[str, str] | None:
     """The module and the name by which others can import `value`."""
-    value = _original(value)
-    module, called = getattr(value, "__module__", None), getattr(value, "__name__", None)
+    named = _original(value)
+    while type(named).__module__.startswith("triton.") and hasattr(named, "fn"):  # a kernel goes by its function's name
+        named = named.fn
+    module, called = getattr(named, "__module__", None), getattr(named, "__name__", None)
     if not isinstance(module, str) or not isinstance(called, str) or module == "__main__":
         return None
-    return (module, called) if _original(getattr(sys.modules.get(module), called, None)) is value else None
+    return (module, called) if _original(getattr(sys.modules.get(module), called, None)) is _original(value) else None
 
 
 def _original(value: Any) -> Any:

@@ -89,7 +89,8 @@ class Outcome:
     After a run in mode "compile", there are no calls; `compiled` holds target, case and name of each kernel that was compiled,
     `stopped` target, case and error of each call of the launcher that stopped without a launch being at fault. `unavailable`
     says why nothing can be compiled on this machine, if so. `overwritten` numbers the cases whose results no longer held, once
-    all calls had ended, what they had held at first.
+    all calls had ended, what they had held at first. After a run in mode "assemble", `assembled` holds what became of the
+    kernel (see `machine/assembling.py`).
     """
 
     calls: tuple[Call, ...]
@@ -99,6 +100,7 @@ class Outcome:
     stopped: tuple[tuple[int, int, str], ...] = ()
     unavailable: str | None = None
     overwritten: tuple[int, ...] = ()
+    assembled: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,8 @@ def read_outcome(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
             [(int(target), int(case), str(what)) for target, case, what in noted[key]] for key in ("compiled", "stopped")
         )
         return Outcome((), None, printed, frozenset(compiled), tuple(stopped), noted["unavailable"])
+    if ending.mode == "assemble" and (told := _signed(folder / "assembled.json", ending.key)) is not None:
+        return Outcome((), None, printed, assembled=_plain(told))
     kept = _plain(_signed(folder / "kept.json", ending.key) or b'{"overwritten": []}')
     overwritten = tuple(map(int, kept["overwritten"]))
     return Outcome(calls, _unfinished(folder, calls, ending), printed, overwritten=overwritten)

@@ -23,29 +23,24 @@ from triton.backends.compiler import GPUTarget
 from triton.runtime.driver import driver
 
 from course_lib.device import Device
+from course_lib.machine.specs import ARCHITECTURES
 
 KIB = 1024
 LIMITS = {
-    75: (64 * KIB, 1024),
-    80: (163 * KIB, 2048),
-    86: (99 * KIB, 1536),
-    89: (99 * KIB, 1536),
-    90: (227 * KIB, 2048),
-    100: (227 * KIB, 2048),
-    120: (99 * KIB, 1536),
+    int(target.removeprefix("sm_")): (one.max_shared_per_block, one.max_warps * one.warp_size)
+    for target, one in ARCHITECTURES.items()
+    if one.vendor == "nvidia"
 }
-"""Most shared memory of a thread block in bytes, and most threads of a multiprocessor, by compute capability.
-
-Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-"""
-REGISTERS = 64 * KIB
-"""Registers of a multiprocessor, for every compute capability above. Same source."""
-THREADS, WARP = 1024, 32
-"""Most threads of a thread block, and threads of a warp. Same source."""
-MULTIPROCESSORS = 4
-"""Fewer than any GPU has: a kernel that starts as many programs as fit must then go round its loop in small cases, too."""
+"""Most shared memory of a thread block in bytes, and most threads of a multiprocessor, by compute capability."""
 USUAL = 90
 """The compute capability where nothing is compiled."""
+_LIKE_ALL = ARCHITECTURES[f"sm_{USUAL}"]
+REGISTERS = _LIKE_ALL.registers
+"""Registers of a multiprocessor, for every compute capability above."""
+THREADS, WARP = _LIKE_ALL.max_threads_per_block, _LIKE_ALL.warp_size
+"""Most threads of a thread block, and threads of a warp; likewise."""
+MULTIPROCESSORS = 4
+"""Fewer than any GPU has: a kernel that starts as many programs as fit must then go round its loop in small cases, too."""
 
 GPU, CPU = torch.device("cuda", 0), torch.device("cpu")
 

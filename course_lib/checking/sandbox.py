@@ -45,22 +45,23 @@ def run(
     bundle: Bundle,
     cases: list[tuple[Any, ...]],
     *,
-    mode: Literal["interpret", "compile", "gpu"] = "interpret",
+    mode: Literal["interpret", "compile", "assemble", "gpu"] = "interpret",
     variations: bool = True,
     targets: tuple[int, ...] = (),
+    launch: dict[str, Any] | None = None,
     limits: Limits | None = None,
 ) -> Outcome:
     """Call `bundle.name` once for each tuple of arguments in `cases`, in one fresh process.
 
     In mode "interpret", kernels run in Triton's interpreter, and with `variations` a call is repeated in the other ways in
     which a GPU might run it: see `interpreting.variations`. In mode "compile", every launch is compiled for each compute
-    capability in `targets` (80 is sm_80), and nothing is run. In mode "gpu", kernels are compiled and run on this machine's
-    GPU.
+    capability in `targets` (80 is sm_80), and nothing is run. In mode "assemble", `bundle.name` is a kernel, and is compiled
+    once as `launch` says (see `machine/assembling.py`). In mode "gpu", kernels are compiled and run on this machine's GPU.
 
     Raises `wire.CannotSend` for arguments that are not plain data, and `SandboxError` when no process can be had.
     """
     limits = limits or Limits()
-    zygote = _ZYGOTES[mode]
+    zygote = _ZYGOTES["compile" if mode == "assemble" else mode]
     with zygote.lock:
         try:
             folder = Path(tempfile.mkdtemp(prefix="run-", dir=zygote.start()))
@@ -69,7 +70,7 @@ def run(
         try:
             key = secrets.token_hex(32)
             options = {"mode": mode, "variations": variations, "targets": list(targets), "limits": asdict(limits), "key": key}
-            _write_request(folder, bundle, cases, options)
+            _write_request(folder, bundle, cases, {**options, "launch": launch})
             reply = zygote.request(folder, limits)
             if reply["stopped"] in TOO_LITTLE:
                 raise SandboxError(TOO_LITTLE[reply["stopped"]])

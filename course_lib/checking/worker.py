@@ -31,6 +31,7 @@ from course_lib.checking.limits import MOST_TASKS, Limits
 MODES = {
     "interpret": "course_lib.checking.interpreting",
     "compile": "course_lib.checking.compiling",
+    "assemble": "course_lib.machine.assembling",
     "gpu": "course_lib.checking.running",
 }
 """The module whose `run` does the work. A process has one mode: Triton decides it once, at its import."""

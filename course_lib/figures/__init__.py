@@ -2,6 +2,7 @@
 
 from course_lib.figures.accesses import draw_accesses
 from course_lib.figures.blocks import draw_blocks, draw_grid, draw_mask, draw_row_schedule
+from course_lib.figures.code import draw_layout, draw_side_by_side
 from course_lib.figures.memory import (
     draw_coalescing,
     draw_strides,
@@ -10,15 +11,23 @@ from course_lib.figures.memory import (
     pieces_touched,
     wrap_int32,
 )
+from course_lib.figures.resources import draw_occupancy, draw_roofline
+from course_lib.figures.warps import draw_block, draw_butterfly
 from course_lib.figures.widgets import slider
 
 __all__ = [
     "draw_accesses",
+    "draw_block",
     "draw_blocks",
+    "draw_butterfly",
     "draw_coalescing",
     "draw_grid",
+    "draw_layout",
     "draw_mask",
+    "draw_occupancy",
+    "draw_roofline",
     "draw_row_schedule",
+    "draw_side_by_side",
     "draw_strides",
     "draw_wrap",
     "lane_addresses",

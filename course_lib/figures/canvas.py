@@ -167,8 +167,9 @@ class Canvas:
         bold: bool = False,
         ink: str = INK,
         backed: str | None = None,
+        mono: bool = False,
     ) -> None:
-        """Words whose middle line is at y; `backed` is a colour that keeps lines behind them away."""
+        """Words whose middle line is at y; `backed` is a colour that keeps lines behind them away, `mono` is for code."""
         self.axes.text(
             x,
             y,
@@ -178,7 +179,7 @@ class Canvas:
             fontsize=size,
             fontweight="bold" if bold else "normal",
             color=ink,
-            family="DejaVu Sans",
+            family="DejaVu Sans Mono" if mono else "DejaVu Sans",
             bbox={"facecolor": backed, "linewidth": 0, "pad": 1.5} if backed else None,
             zorder=4,
         )
