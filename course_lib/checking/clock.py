@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,13 @@ class Clock:
     process: str = "self"
     proc: int | None = None
     begun: float = field(default_factory=time.monotonic)
+    before: tuple[float, float] = (0.0, 0.0)
+    """What the process had computed and queued when the clock was started."""
+
+    def started_anew(self) -> Clock:
+        """A clock of the same process that begins to count now."""
+        now = replace(self, before=(0.0, 0.0))
+        return replace(self, begun=time.monotonic(), before=(now.computed(), now.queued()))
 
     def elapsed(self) -> float:
         """Seconds since the clock was started."""
@@ -28,7 +35,7 @@ class Clock:
             fields = self._read("stat").rpartition(")")[2].split()
         except OSError:
             return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") - self.before[0]
 
     def queued(self) -> float:
         """Seconds for which the main thread could have computed, and others did.
@@ -36,7 +43,7 @@ class Clock:
         See Linux, Documentation/scheduler/sched-stats.rst, /proc/pid/schedstat.
         """
         try:
-            return int(self._read("schedstat").split()[1]) / 1e9
+            return int(self._read("schedstat").split()[1]) / 1e9 - self.before[1]
         except OSError:
             return 0.0
 

@@ -88,7 +88,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
                 with PretendGpu():
                     answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
                     for number, values in enumerate(request["cases"]):
-                        where.case = number
+                        where.begin(number)
                         if error := compiler.call(answer, wire.unpack(values, arrays, poison=0.0)):
                             told["stopped"] += [(target, number, f"{type(error).__name__}: {error}")] * waits
             told["compiled"] += sorted(compiler.compiled)

@@ -8,6 +8,7 @@ import io
 import json
 import mmap
 import os
+import stat
 import struct
 import sys
 from collections.abc import Callable
@@ -36,10 +37,37 @@ class Whereabouts:
         os.close(descriptor)
         self.case = self.launch = self.line = -1
         self.program = (-1, -1, -1)
+        self.renew: Callable[[], None] = lambda: None
+        """Called when a case begins: its time starts anew."""
         self.write()
+
+    def begin(self, case: int) -> None:
+        """A case begins."""
+        self.case, self.launch, self.line, self.program = case, -1, -1, (-1, -1, -1)
+        self.write()
+        self.renew()
 
     def write(self) -> None:
         POSITION.pack_into(self.memory, 0, self.case, self.launch, *self.program, self.line)
+
+
+def content_of(path: Path, limit: int) -> bytes | None:
+    """The beginning of a regular file, at most `limit` bytes; None if there is none. Does not wait for a pipe's other end."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
+    with open(descriptor, "rb") as file:
+        return file.read(limit)
+
+
+def case_under_way(folder: Path) -> int:
+    """The case that the worker of this folder says it is at; −1 if it says nothing."""
+    written = content_of(folder / "where.bin", POSITION.size) or b""
+    return int(POSITION.unpack(written)[0]) if len(written) == POSITION.size else -1
 
 
 def load_answer(path: Path, name: str) -> Any:

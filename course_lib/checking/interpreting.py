@@ -41,7 +41,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     arrays, save = load_arrays(), request["save"]
     kept: list[tuple[int, torch.Tensor, int]] = []
     for number, values in enumerate(request["cases"]):
-        where.case = number
+        where.begin(number)
         recorder, result = call(answer, values, arrays, Variation(), where, f"case_{number:03d}_nan.npz", save)
         if type(result) is torch.Tensor:
             kept.append((number, result, _checksum(result)))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
 class Limits:
     """What one run may use: seconds of processor time and of waiting, bytes of memory and of files.
 
-    Time in the queue for a processor is neither computing nor waiting: it is the machine's, not the answer's.
+    `cpu_seconds` and `wall_seconds` are for each case, so that a slow machine may take its time over many; `total_seconds` of
+    either are for all of them. Time in the queue for a processor is neither computing nor waiting: it is the machine's, not
+    the answer's.
     """
 
     cpu_seconds: float = 8.0
     wall_seconds: float = 12.0
+    total_seconds: float = 60.0
     memory_bytes: int | None = 3 * 2**29
     file_bytes: int = 2**30
 
@@ -32,16 +35,21 @@ MOST_DISK_BYTES = 4 * 2**30
 
 
 LONGEST = 4
-"""A run ends after so many times its limit on waiting in any case. When a machine gave it too little time, nothing is known."""
+"""A case ends after so many times its limit on waiting. When a machine gave it too little time, nothing is known."""
 
 
 def longest(limits: Limits) -> float:
     """Seconds after which a run ends in any case."""
-    return LONGEST * limits.wall_seconds + GRACE
+    return LONGEST * max(limits.wall_seconds, limits.total_seconds) + GRACE
+
+
+def of_all_cases(limits: Limits) -> Limits:
+    """The limits of one case that is all there is, where the cases together have these."""
+    return replace(limits, cpu_seconds=limits.total_seconds, wall_seconds=limits.total_seconds)
 
 
 def next_end(limits: Limits, elapsed: float, computed: float, queued: float) -> tuple[str, float]:
-    """What a run will have to be stopped for first if it goes on as it does, and in how many seconds; all times in seconds.
+    """What a case will have to be stopped for first if it goes on as it does, and in how many seconds; all times in seconds.
 
     >>> limits = Limits(cpu_seconds=8, wall_seconds=12)
     >>> next_end(limits, elapsed=20, computed=8.5, queued=11), next_end(limits, elapsed=20, computed=0, queued=6.5)
@@ -52,7 +60,7 @@ def next_end(limits: Limits, elapsed: float, computed: float, queued: float) -> 
     left = {
         "cpu": limits.cpu_seconds + CPU_GRACE - computed,
         "wall": limits.wall_seconds + GRACE - (elapsed - computed - queued),
-        "busy": longest(limits) - elapsed,
+        "busy": LONGEST * limits.wall_seconds + GRACE - elapsed,
     }
     first = min(left, key=lambda kind: left[kind])
     return first, left[first]

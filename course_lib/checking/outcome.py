@@ -12,7 +12,6 @@ import json
 import os
 import re
 import signal
-import stat
 import struct
 import unicodedata
 import zipfile
@@ -28,7 +27,7 @@ import torch
 from course_lib.checking import wire
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.events import COLUMNS, KIND_CODES, Event, Launch, Trace, View
-from course_lib.checking.inside import POSITION, VARIATIONS
+from course_lib.checking.inside import POSITION, VARIATIONS, content_of
 from course_lib.checking.limits import MOST_PROCESSES
 
 MOST_RESULT_BYTES = 2**30
@@ -123,7 +122,7 @@ def read_outcome(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
     Raises `ValueError` for a result without the right signature or form; other errors of reading may come as they are.
     """
     calls = tuple(_calls(folder, bundle, ending))
-    printed = printable((_content(folder / "printed.txt", 16_000) or b"").decode(errors="replace")[:4000])
+    printed = printable((content_of(folder / "printed.txt", 16_000) or b"").decode(errors="replace")[:4000])
     if failure := _failure(folder, ending):
         return Outcome(calls, failure, printed)
     if ending.mode == "compile" and (told := _signed(folder / "compiled.json", ending.key)) is not None:
@@ -142,22 +141,9 @@ def read_outcome(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
 # --- files and text -----------------------------------------------------------------------------------------------
 
 
-def _content(path: Path, limit: int) -> bytes | None:
-    """The beginning of a regular file, at most `limit` bytes; None if there is none. Does not wait for a pipe's other end."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        return None
-    with open(descriptor, "rb") as file:
-        return file.read(limit)
-
-
 def _signed(path: Path, key: str) -> bytes | None:
     """A result that the worker's own code has written; None if there is none."""
-    content = _content(path, MOST_RESULT_BYTES)
+    content = content_of(path, MOST_RESULT_BYTES)
     if content is None:
         return None
     if not hmac.compare_digest(content[:32], hmac.digest(bytes.fromhex(key), memoryview(content)[32:], "sha256")):
@@ -355,7 +341,7 @@ def _unfinished(folder: Path, calls: tuple[Call, ...], ending: Ending) -> Failur
 
 def _whereabouts(folder: Path, cases: int) -> tuple[int, tuple[int, int, int] | None, int]:
     try:
-        case, _, x, y, z, line = POSITION.unpack(_content(folder / "where.bin", POSITION.size) or b"")
+        case, _, x, y, z, line = POSITION.unpack(content_of(folder / "where.bin", POSITION.size) or b"")
     except struct.error:
         return -1, None, -1
     return case if case < cases else -1, (x, y, z) if x >= 0 else None, line
@@ -363,6 +349,6 @@ def _whereabouts(folder: Path, cases: int) -> tuple[int, tuple[int, int, int] | 
 
 def _fault_frames(folder: Path) -> list[tuple[int, str]]:
     """The answer's frames in faulthandler's report, outermost first."""
-    text = (_content(folder / "fault.txt", 10**5) or b"").decode(errors="replace")
+    text = (content_of(folder / "fault.txt", 10**5) or b"").decode(errors="replace")
     found = re.findall(r'File "[^"]*answer\.py", line (\d{1,9}) in (\S+)', text)
     return [(int(line), printable(name)) for line, name in reversed(found)]

@@ -22,8 +22,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
     arrays = load_arrays()
     for number, values in enumerate(request["cases"]):
-        where.case = number
-        where.write()
+        where.begin(number)
         arguments = wire.unpack(values, arrays, poison=float("nan"), device="cuda")
         result = answer(*arguments)
         torch.cuda.synchronize()

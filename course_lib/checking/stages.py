@@ -92,7 +92,7 @@ def compiler(work: Work) -> list[Finding]:
     A kernel that ran in the interpreter and was not compiled is no pass. Of an answer whose use of memory is known to be wrong,
     one case is compiled for one GPU: all there is to learn is whether it means anything at all.
     """
-    limits = sandbox.Limits(cpu_seconds=100, wall_seconds=100)
+    limits = sandbox.Limits(cpu_seconds=100, wall_seconds=100, total_seconds=100)
     if wrong := use_of_memory(work):
         cases = [case.arguments for case in work.cases if case.label == wrong[0].case]
         outcome = sandbox.run(work.bundle, cases, mode="compile", targets=work.exercise.targets[-1:], limits=limits)
@@ -147,7 +147,7 @@ def gpu(work: Work) -> list[Finding]:
     if device().mode != "gpu":
         work.skipped.append(Skipped("gpu", "this machine has no GPU in use"))
         return []
-    limits = sandbox.Limits(cpu_seconds=60, wall_seconds=90, memory_bytes=None)
+    limits = sandbox.Limits(cpu_seconds=60, wall_seconds=90, total_seconds=180, memory_bytes=None)
     outcome = sandbox.run(work.bundle, [case.arguments for case in work.cases], mode="gpu", limits=limits)
     if outcome.failure is not None:
         number = outcome.failure.case

@@ -179,6 +179,12 @@ def _set_limits(limits: Limits, where: Whereabouts, save: Save) -> None:
     """Time by alarms that say where the answer was; memory, file size and core dumps by the kernel."""
     clock = Clock()
 
+    def renew() -> None:
+        nonlocal clock
+        clock = clock.started_anew()
+        signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)
+        signal.setitimer(signal.ITIMER_REAL, limits.wall_seconds)
+
     def alarm(number: int, frame: FrameType | None) -> None:
         if number == signal.SIGALRM and (left := limits.wall_seconds - clock.waited()) > 0:
             signal.setitimer(signal.ITIMER_REAL, max(left, 0.05))  # it has computed, or others have kept it from that
@@ -195,8 +201,8 @@ def _set_limits(limits: Limits, where: Whereabouts, save: Save) -> None:
 
     signal.signal(signal.SIGPROF, alarm)
     signal.signal(signal.SIGALRM, alarm)
-    signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)
-    signal.setitimer(signal.ITIMER_REAL, limits.wall_seconds)
+    renew()
+    where.renew = renew
     confine.limit(resource.RLIMIT_CORE, 0)
     confine.limit(resource.RLIMIT_FSIZE, limits.file_bytes)
     if limits.memory_bytes is None:

@@ -27,8 +27,8 @@ import torch
 
 from course_lib.checking import confine, warden, wire, worker
 from course_lib.checking.clock import Clock
-from course_lib.checking.inside import Whereabouts
-from course_lib.checking.limits import MOST_DISK_BYTES, MOST_PROCESSES, MOST_TASKS, Limits, next_end
+from course_lib.checking.inside import Whereabouts, case_under_way
+from course_lib.checking.limits import MOST_DISK_BYTES, MOST_PROCESSES, MOST_TASKS, Limits, next_end, of_all_cases
 from course_lib.checking.warden import Warden
 
 WATCH = 0.1
@@ -72,7 +72,7 @@ class Zygote:
         child = os.fork()
         if child == 0:
             self._become_worker(me, folder)
-        stopped = self._watch(child, limits)
+        stopped = self._watch(child, folder, limits)
         _kill_group(child)
         _, status = os.waitpid(child, 0)
         if self.warden:
@@ -101,12 +101,18 @@ class Zygote:
         finally:
             os._exit(1)
 
-    def _watch(self, child: int, limits: Limits) -> str | None:
+    def _watch(self, child: int, folder: Path, limits: Limits) -> str | None:
         """Wait until the worker ends or has used up one of its limits; says which."""
-        clock, free, handle = Clock(str(child), self.proc), _free_bytes(self.scratch), os.pidfd_open(child)
+        whole, free, handle = Clock(str(child), self.proc), _free_bytes(self.scratch), os.pidfd_open(child)
+        case, of_case = -1, whole
         try:
             while True:
-                kind, left = next_end(limits, clock.elapsed(), clock.computed(), clock.queued())
+                if (now := case_under_way(folder)) != case:
+                    case, of_case = now, whole.started_anew()
+                ends = ((limits, of_case), (of_all_cases(limits), whole))
+                kind, left = min(
+                    (next_end(some, c.elapsed(), c.computed(), c.queued()) for some, c in ends), key=lambda e: e[1]
+                )
                 if left <= 0:
                     return kind
                 if free - _free_bytes(self.scratch) > MOST_DISK_BYTES:

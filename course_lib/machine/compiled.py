@@ -32,7 +32,7 @@ from course_lib.machine.instructions import Instruction
 from course_lib.machine.readable import readable
 from course_lib.machine.specs import ARCHITECTURES, find_gpu
 
-LIMITS = sandbox.Limits(cpu_seconds=60, wall_seconds=90)
+LIMITS = sandbox.Limits(cpu_seconds=60, wall_seconds=90, total_seconds=90)
 
 
 class CannotCompile(RuntimeError):
