@@ -258,6 +258,7 @@ ADVICE = {
     "unsupported AST node type": "This piece of Python has no counterpart in a kernel.",
     "was specified but unrecognised": "That keyword is neither an argument of the kernel nor a launch option.",
     "PassManager::run failed": "Does the kernel return a value? It must not: it writes its result with `tl.store`.",
+    "compiling had not finished": "Is the tile too large, or a `tl.static_range` too long? Each element costs instructions.",
     "is not defined": "A name first set inside an `if` or a loop does not exist after it. Set it before, too.",
 }
 """What to do about messages of Triton's interpreter and compiler that do not say it themselves."""
@@ -365,16 +366,16 @@ def _by_torch(exercise: Exercise, call: Call) -> Finding | None:
 
 def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
     told = failure.details
-    source = bundle.line(told["line"]) if told["line"] > 0 else None
-    source = SourceLine(*told["elsewhere"]) if "elsewhere" in told else source
-    place = {"case": case, "kernel": told["kernel"], "source": source}
-    if "seconds" in told:
-        advice = "Is the tile too large, or a `tl.static_range` too long? Each element of a tile costs instructions."
-        message = f"for sm_{told['target']}, compiling had not finished after {told['seconds']:.0f} s"
-        return Finding("timeout", message, **place, details=(advice,))
     reason, *more = failure.message.splitlines() or [""]
-    message = f"for sm_{told['target']}, Triton says: {reason}"
-    return Finding("does_not_compile", message, **place, details=tuple(_advice(failure.message) or more[:4]))
+    source = bundle.line(told["line"]) if told["line"] > 0 else None
+    return Finding(
+        "does_not_compile",
+        f"for sm_{told['target']}, {'Triton says: ' if told['by_triton'] else ''}{reason}",
+        case=case,
+        kernel=told["kernel"],
+        source=SourceLine(*told["elsewhere"]) if "elsewhere" in told else source,
+        details=tuple(_advice(failure.message) or more[:4]),
+    )
 
 
 def _not_compiled(work: Work, outcome: Outcome) -> Finding | None:
