@@ -75,7 +75,7 @@ def compiler(work: Work) -> list[Finding]:
 
     A kernel that ran in the interpreter and was not compiled is no pass.
     """
-    limits = sandbox.Limits(cpu_seconds=100, wall_seconds=100)
+    limits = sandbox.Limits(cpu_seconds=100, wall_seconds=100, memory_bytes=2**32)  # for several compilations at once
     arguments = [case.arguments for case in work.cases]
     outcome = sandbox.run(work.bundle, arguments, mode="compile", targets=work.exercise.targets, limits=limits)
     failure = outcome.failure
