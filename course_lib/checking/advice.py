@@ -71,6 +71,9 @@ MESSAGES = {
     "was specified but unrecognised": (
         "That keyword is neither an argument of the kernel nor a launch option such as `num_warps`."
     ),
+    "compiling had not finished": (
+        "Is the tile too large, or a `tl.static_range` too long? Each element of a tile costs instructions."
+    ),
     "PassManager::run failed": "Does the kernel return a value? It must not: it writes its result with `tl.store`.",
     "view size is not compatible": (
         "`view` cannot flatten a tensor whose rows are not side by side. Keep its shape, and pass its strides to the kernel."

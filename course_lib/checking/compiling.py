@@ -44,7 +44,6 @@ _run, _tune, _bench, _parse = JITFunction.run, Autotuner.run, Autotuner._bench, 
 """Triton's own functions, whose places this module takes."""
 _parsing = threading.Lock()
 
-
 LEFT_OUT = (OutOfResources, CompileTimeAssertionFailure, PTXASError)
 """Errors of a configuration that `@triton.autotune` leaves out."""
 NEVER = [float("inf")] * 3
@@ -54,8 +53,7 @@ NEVER = [float("inf")] * 3
 class DoesNotCompile(Exception):
     """A launch that a GPU's compiler refuses: on which target, in which kernel, where, and why.
 
-    Among the details, `line` is a line of the answer, `elsewhere` the file, line and text of another file's; `seconds` says
-    after how long compiling was given up.
+    Among the details, `line` is a line of the answer, `elsewhere` the file, line and text of another file's.
     """
 
     def __init__(self, reason: str, **details: Any) -> None:
@@ -193,10 +191,11 @@ class _Compiler:
 
     def refuse(self, kernel: JITFunction, error: Exception) -> None:
         """Note why a launch of the kernel does not compile, until another does."""
-        details: dict[str, Any] = {"target": self.target, "kernel": kernel.__name__, "line": self.where.line}
+        slow = isinstance(error, TimeoutError)
+        details = {"target": self.target, "kernel": kernel.__name__, "line": self.where.line, "by_triton": not slow}
         refusal: Exception
-        if isinstance(error, TimeoutError):
-            refusal = DoesNotCompile(f"it had not finished after {PATIENCE:.0f} s", **details, seconds=PATIENCE)
+        if slow:
+            refusal = DoesNotCompile(f"compiling had not finished after {PATIENCE:.0f} s", **details)
         elif isinstance(error, OSError) or str(error).startswith("Cannot find"):
             refusal = CompilerUnavailable(f"{type(error).__name__}: {error}")
         else:

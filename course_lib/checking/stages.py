@@ -92,7 +92,8 @@ def compiler(work: Work) -> list[Finding]:
     A kernel that ran in the interpreter and was not compiled is no pass. Of an answer whose use of memory is known to be wrong,
     one case is compiled for one GPU: all there is to learn is whether it means anything at all.
     """
-    limits = sandbox.Limits(cpu_seconds=100, wall_seconds=100, total_seconds=100)
+    # Memory for several compilations at once.
+    limits = sandbox.Limits(cpu_seconds=100, wall_seconds=100, total_seconds=100, memory_bytes=2**32)
     if wrong := use_of_memory(work):
         cases = [case.arguments for case in work.cases if case.label == wrong[0].case]
         outcome = sandbox.run(work.bundle, cases, mode="compile", targets=work.exercise.targets[-1:], limits=limits)
@@ -421,16 +422,17 @@ def _by_torch(exercise: Exercise, call: Call) -> Finding | None:
 def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
     told = failure.details
     source = bundle.line(told["line"]) if told["line"] > 0 else None
-    source = SourceLine(*told["elsewhere"]) if "elsewhere" in told else source
-    place = {"case": case, "kernel": told["kernel"], "source": source}
-    if "seconds" in told:
-        tell = "Is the tile too large, or a `tl.static_range` too long? Each element of a tile costs instructions."
-        message = f"for {advice.gpu(told['target'])}, compiling had not finished after {told['seconds']:.0f} s"
-        return Finding("timeout", message, **place, advice=tell)
     reason, *more = failure.message.splitlines() or [""]
     advised = advice.for_message(failure.message)
-    message = f"for {advice.gpu(told['target'])}, Triton says: {reason}"
-    return Finding("does_not_compile", message, **place, details=() if advised else tuple(more[:4]), advice=advised)
+    return Finding(
+        "does_not_compile",
+        f"for {advice.gpu(told['target'])}, {'Triton says: ' if told['by_triton'] else ''}{reason}",
+        case=case,
+        kernel=told["kernel"],
+        source=SourceLine(*told["elsewhere"]) if "elsewhere" in told else source,
+        details=() if advised else tuple(more[:4]),
+        advice=advised,
+    )
 
 
 def _not_compiled(work: Work, outcome: Outcome) -> Finding | None:
