@@ -94,3 +94,19 @@ def test_a_pointer_made_from_a_number_is_judged_where_its_tensor_is_known_and_no
     report = judge(tmp_path, pointer + STORE, x="x.data_ptr()")
     assert not report.judged and report.findings[0].kind == "no_verdict"
     assert "number" in report.findings[0].message
+
+
+def test_a_kernel_of_another_file_is_reported_where_the_answer_launches_it(tmp_path: Path) -> None:
+    (tmp_path / "my_kernels.py").write_text(
+        "import triton, triton.language as tl\n\n@triton.jit\ndef double_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):\n"
+        "    offsets = tl.arange(0, BLOCK)\n    tl.store(out_ptr + offsets, 2 * tl.load(x_ptr + offsets))\n"
+    )
+    path = tmp_path / "answer_file.py"
+    launch = "double_kernel[(1,)](x, out, BLOCK=64)"
+    path.write_text(
+        "import torch\nfrom my_kernels import double_kernel\n\ndef double(x):\n    out = torch.empty_like(x)\n"
+        f"    {launch}\n    return out\n"
+    )
+    finding = check_file("double", path, seed=0).findings[0]
+    assert finding.kind == "load_out_of_bounds"
+    assert finding.source is not None and finding.source.text == launch

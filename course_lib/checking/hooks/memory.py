@@ -15,6 +15,7 @@ import triton.runtime.interpreter as interp
 
 from course_lib.checking.hooks.model import Access, BoolArray, CannotInterpret, LaunchState, Observer, state
 from course_lib.checking.hooks.pointers import VIEWS
+from course_lib.checking.inside import ANSWER_FILE
 
 
 class _Current:
@@ -187,14 +188,20 @@ def _owners(launch: LaunchState, addresses: np.ndarray, active: BoolArray, width
 
 
 def _answer_frame() -> FrameType:
-    """The innermost frame that belongs neither to Triton nor to this course: the kernel's own line."""
+    """The kernel's own line: the innermost frame that belongs neither to Triton nor to this course.
+
+    For a kernel that an answer has imported, it is the line of the answer that launches it.
+    """
     frame: FrameType | None = sys._getframe(2)
+    innermost: FrameType | None = None
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith(_OWN_FOLDERS):
-            return frame
+            innermost = innermost or frame
+            if name.endswith(ANSWER_FILE):
+                return frame
         frame = frame.f_back
-    return sys._getframe(1)
+    return innermost or sys._getframe(1)
 
 
 _OWN_FOLDERS = (str(Path(inspect.getfile(triton)).parent), str(Path(__file__).resolve().parents[1]))
