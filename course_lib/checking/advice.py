@@ -90,6 +90,9 @@ MESSAGES = {
 _OUTSIDE = "Find the largest offset of a lane that is on: it must be below the number of elements of the tensor on this line."
 _MASK_ENDS = f"{_OUTSIDE} The mask is `offsets < n`, not `<=`, with the n of that tensor."
 _BELOW_0 = "An offset below 0: either too much is subtracted, or a number did not fit its type and wrapped around."
+_BEYOND = (
+    "Make no view that is larger than its tensor. Pass the strides instead: element (i, j) lies at `i * row + j * column`."
+)
 _CAST = "A pointer that was cast counts and reads in the size of its new type. Use the pointer as it came, or cast it back."
 _IDLE = "Nothing is left for this program to do. Does the grid count the right thing, and does it count it once?"
 
@@ -129,6 +132,8 @@ GENERAL = {
         "This tensor is not contiguous. Element (i, j) lies at `i * out.stride(0) + j * out.stride(1)`: pass both strides "
         "to the kernel."
     ),
+    "load_out_of_bounds:beyond": _BEYOND,
+    "store_out_of_bounds:beyond": _BEYOND,
     "load_out_of_bounds:size": _CAST,
     "load_out_of_bounds:before": _BELOW_0,
     "store_out_of_bounds:size": _CAST,

@@ -18,8 +18,8 @@ import torch
 from course_lib.checking.findings import SourceLine
 
 KIND_CODES = ("load", "store", "atomic")
-COLUMNS = 16
-"""kind, launch, program x y z, view, line, elements, outside, masked, other, rank, tile sizes (3), barriers."""
+COLUMNS = 17
+"""kind, launch, program x y z, view, line, elements, outside, masked, other, rank, tile sizes (3), barriers, width."""
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -77,7 +77,8 @@ class Event:
     `elements` are element offsets from the view's first element, one per active lane inside the view, in lane order.
     `outside` are those of active lanes that lie outside the view: they were not carried out. `lanes` counts all lanes,
     `masked` the inactive ones. `other` says whether a masked load said what its inactive lanes hold. `shape` is the tile's.
-    `barriers` counts the `tl.debug_barrier`s that its program had passed.
+    `barriers` counts the `tl.debug_barrier`s that its program had passed. `width` is what a lane
+    touches, in bytes; 0 if that begins within an element.
     """
 
     kind: Literal["load", "store", "atomic"]
@@ -92,6 +93,7 @@ class Event:
     other: bool = True
     shape: tuple[int, ...] = ()
     barriers: int = 0
+    width: int = 0
 
 
 @dataclass(frozen=True)

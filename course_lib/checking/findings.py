@@ -60,6 +60,7 @@ KINDS: dict[str, str] = {
 }
 
 _STRAYS = {
+    "beyond": "a view of an input reaches beyond that input",
     "size": "the access is larger than an element, or begins within one",
     "strides": "the tensor is not contiguous",
     "before": "all stray offsets are negative",

@@ -35,11 +35,19 @@ def stray_access(trace: Trace) -> Finding | None:
     programs = len({(event.launch, event.program) for event in same_line})
     view = trace.view(first)
     pattern = _stray_pattern(view, mine, offsets)
-    what = f"{_elements(len(offsets))} {_where(view, offsets)}" if pattern != "size" else "memory that is no whole element of"
+    what = f"{_elements(len(offsets))} {_where(view, offsets)}"
+    what = {
+        "size": "memory that is no whole element of",
+        "beyond": f"{_elements(len(offsets))} that are not an input's, in",
+    }.get(pattern, what)
     details = [f"`{view.name}` has {_size(view)}; the program used {ranges(offsets)}."]
     if pattern == "size":
         details = [
             f"`{view.name}` holds {view.dtype}, {_count(view.itemsize, 'byte')} each. This pointer was cast to another type."
+        ]
+    elif pattern == "beyond":
+        details = [
+            f"`{view.name}` is a view that reaches beyond the input that it was made of: {ranges(offsets)} is no part of that."
         ]
     elif pattern in ("masked", "unmasked"):
         details.append(
@@ -59,7 +67,7 @@ def stray_access(trace: Trace) -> Finding | None:
         source=first.source,
         count=len(offsets),
         details=tuple(details),
-        evidence=evidence if pattern != "size" else {},
+        evidence=evidence if pattern not in ("size", "beyond") else {},
     )
 
 
@@ -76,7 +84,7 @@ def _where(view: View, offsets: IntArray) -> str:
 def _stray_pattern(view: View, mine: list[Event], offsets: IntArray) -> str:
     """What the strays of one program on one line have in common; see `findings.PATTERNS`."""
     if np.isin(offsets + view.offset, view.elements).any():
-        return "size"  # the address is inside, and yet the access does not fit
+        return "beyond" if mine[0].width == view.itemsize else "size"  # the address is inside, and yet the access does not fit
     if not is_contiguous(view.shape, view.stride):
         return "strides"
     if (offsets < 0).all():

@@ -262,7 +262,7 @@ def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle:
         raise ValueError("the events do not belong to the elements")
     lines = {int(line): bundle.line(int(line)) for line in np.unique(rows[:, 6])}
     for row in rows.tolist():
-        kind, launch, x, y, z, view, line, inside, outside, masked, other, rank, *tile, barriers = row
+        kind, launch, x, y, z, view, line, inside, outside, masked, other, rank, *tile, barriers, width = row
         elements, stray = touched[at : at + inside], touched[at + inside : at + inside + outside]
         at += inside + outside
         if view >= len(launches[launch].views):
@@ -281,6 +281,7 @@ def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle:
                 other=bool(other),
                 shape=tuple(tile[: min(rank, 3)]),
                 barriers=barriers,
+                width=width,
             )
         )
     return tuple(events)

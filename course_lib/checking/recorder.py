@@ -156,6 +156,7 @@ class Recorder:
                 len(tile),
                 *(*tile, 0, 0, 0)[:3],
                 self.barriers,
+                access.width,
             )
         )
         self.touched += (elements, outside)

@@ -344,7 +344,13 @@ def _outside(call: Call) -> Finding | None:
     if not call.outside:
         return None
     seen = call.outside[0]
-    return Finding("computed_outside", f"`{seen['name']}` was given values by neither torch nor a kernel", details=details)
+    return Finding(
+        "computed_outside", f"{_named(seen['name'])} was given values by neither torch nor a kernel", details=details
+    )
+
+
+def _named(tensor: str) -> str:
+    return f"`{tensor}`" if tensor.isidentifier() else tensor
 
 
 def _overwritten(case: CaseRun) -> Finding | None:

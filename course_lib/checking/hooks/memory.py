@@ -176,7 +176,9 @@ def _observe(
         else:
             continue
         each = max(1, width // place.itemsize)
-        observer.access(launch, Access(kind, program, view, offsets, inside, mine, other, frame, each, stored))
+        begins_within = ((addresses - np.uint64(place.address)) % np.uint64(place.itemsize))[mine & ~inside].any()
+        told = 0 if begins_within else width
+        observer.access(launch, Access(kind, program, view, offsets, inside, mine, other, frame, each, told, stored))
     return inside_any
 
 

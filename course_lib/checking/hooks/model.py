@@ -81,7 +81,7 @@ class Access:
     """One memory operation as the hooks see it, before it is carried out.
 
     `offsets`, `inside` and `active` have the tile's shape; an access wider than an element covers `each` elements from its
-    offset on. `stored` holds the values of a store.
+    offset on. `width` is in bytes, or 0 if a stray lane begins within an element. `stored` holds the values of a store.
     """
 
     kind: str
@@ -93,6 +93,7 @@ class Access:
     other: bool
     frame: FrameType
     each: int = 1
+    width: int = 0
     stored: np.ndarray | None = None
 
     def elements(self, lanes: BoolArray) -> IntArray:

@@ -3,6 +3,7 @@
 Happens where `x.view(-1)` refuses a matrix with gaps, and something is found that does not.
 """
 # expect: load_out_of_bounds
+# hint: strides
 
 import torch
 import triton
