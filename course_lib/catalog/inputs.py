@@ -74,9 +74,10 @@ MANY_PROGRAMS = 130
 
 
 def straddle_length(block: int) -> tuple[Params, ...]:
-    """Lengths on both sides of one and of two blocks, B−1, B, B+1, 2B+1 (up to 2¹⁶), and of many, for blocks up to 1024."""
+    """Lengths on both sides of one and of two blocks, B−1, B, B+1, 2B+1 (up to 2¹⁶), and of many: nine for long blocks."""
     around = [n for n in (block - 1, block, block + 1, 2 * block + 1) if 0 < n <= 2**16 + 1]
-    return tuple({"n": n} for n in (*around, *([MANY_PROGRAMS * block + 1] if block <= 1024 else [])))
+    many = MANY_PROGRAMS if block <= 1024 else 9 if block <= 2048 else 0
+    return tuple({"n": n} for n in (*around, *([many * block + 1] if many else [])))
 
 
 MATRICES: tuple[Params, ...] = (
@@ -93,6 +94,7 @@ MATRICES: tuple[Params, ...] = (
     {"m": 2, "n": 1030},
     {"m": 130, "n": 3, "layout": "sliced"},
     {"m": 300, "n": 5},
+    {"m": 0, "n": 5},
     {"m": 9, "n": 11, "values": "special"},
 )
 """Shapes of a matrix: single rows and columns, tall, wide, each memory layout, and special values."""

@@ -284,6 +284,8 @@ def as_written(operation: str) -> str:
     >>> as_written("_local_scalar_dense"), as_written("mul_"), as_written("amax")
     ('`.item()` (or `float()`, `int()`, `if` on a tensor)', '`*=`', "torch's `amax`")
     """
+    if "::" in operation:
+        return f"the operator `{operation}`, which hides what it does; call the launcher itself, not through torch.library"
     return _WRITTEN.get(operation) or _WRITTEN.get(operation.rstrip("_")) or f"torch's `{operation}`"
 
 

@@ -23,7 +23,7 @@ POSITION = struct.Struct("<qqqqqq")
 """Where a worker is: case, launch, program x y z, line. −1 where it does not apply."""
 
 
-VARIATIONS = ("nan", "high", "low", "zero", "backward", "shuffled", "tuning1", "tuning2", "tuning3")
+VARIATIONS = ("nan", "high", "low", "zero", "backward", "shuffled", "measured", "tuning1", "tuning2", "tuning3")
 """The ways in which one call may be run; the first is always. See `recorder.Variation`."""
 
 

@@ -60,6 +60,7 @@ def variations(case: int, recorder: Recorder) -> Iterator[Variation]:
         yield Variation("backward", order="backward")
         yield Variation("shuffled", order="shuffled")
     if recorder.configurations > 1:
+        yield Variation("measured", measured=True)
         for step in range(min(recorder.configurations - 1, MOST_CONFIGURATIONS - 1)):
             yield Variation(f"tuning{step + 1}", tuning=1 + (case + step) % (recorder.configurations - 1))
 

@@ -52,17 +52,19 @@ class _Operations(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        name = func.overloadpacket.__name__
+        # An operator that was registered with torch.library hides what it does: it goes by its full name.
+        name = func.overloadpacket.__name__ if func.namespace == "aten" else f"{func.namespace}::{func.overloadpacket.__name__}"
         if state.copying or name in VIEWS:
             return func(*args, **kwargs)
-        _count(self.operations, name)
+        if not state.tuning:
+            _count(self.operations, name)
         used = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
         for tensor in used:
             self.recorder.verify("a tensor", tensor)
         result = func(*args, **kwargs)
         storages = self.recorder.storages
         for made in (value for value in (result if isinstance(result, (tuple, list)) else [result]) if _is_tensor(value)):
-            if "empty" in name and made.numel():
+            if func.namespace == "aten" and "empty" in name and made.numel():
                 storages.fresh(made, self.recorder.variation.poison)
             else:
                 storages.known(made)

@@ -42,6 +42,8 @@ class Variation:
     poison: Poison = "nan"
     order: Order = "forward"
     tuning: int = 0
+    measured: bool = False
+    """Whether an autotuned kernel has been run before, on the same arguments, to be measured."""
 
 
 class TooMuchTraffic(RuntimeError):
@@ -112,6 +114,9 @@ class Recorder:
     def tuning(self, configurations: int) -> int:
         self.configurations = max(self.configurations, configurations)
         return self.variation.tuning % configurations
+
+    def measures(self) -> bool:
+        return self.variation.measured
 
     def bounds(self, tensor: torch.Tensor) -> Place | None:
         return self.storages.bounds(tensor)

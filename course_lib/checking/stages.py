@@ -372,11 +372,15 @@ def _in_words(call: Call, finding: Finding | None) -> Finding | None:
     """A finding, with the way in which the call was run, if it was not the first one."""
     if finding is None or call.variation == "nan":
         return finding
-    how = WAYS.get(call.variation, "with another configuration of the autotuned kernel")
+    how = (ORDERS | OTHER_WAYS).get(call.variation, "with another configuration of the autotuned kernel")
     return replace(finding, details=(f"This was seen {how}.", *finding.details))
 
 
-WAYS = {"backward": "with the programs run from the last to the first", "shuffled": "with the programs run in another order"}
+ORDERS = {"backward": "with the programs run from the last to the first", "shuffled": "with the programs run in another order"}
+OTHER_WAYS = {
+    "measured": "after the kernel had been run for autotuning, on the same tensors; `reset_to_zero` and `restore_value` of "
+    "`triton.autotune` undo what such runs leave behind"
+}
 
 
 def _launched(call: Call) -> Finding | None:
@@ -482,7 +486,7 @@ NEAR = 0.05
 def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
     found = ((call, _in_words(call, _difference(work, case, call))) for call in case.calls)
     call, finding = next(((call, finding) for call, finding in found if finding), (None, None))
-    if call is not None and finding is not None and call.variation in WAYS:
+    if call is not None and finding is not None and call.variation in ORDERS:
         finding = replace(finding, kind="program_order", pattern="")
     if finding is not None and case.label.endswith(AGAIN):
         kept = "The same call with other values came before. Does something stay from one call to the next?"

@@ -34,6 +34,9 @@ class Guard:
     def tuning(self, configurations: int) -> int:
         return 0
 
+    def measures(self) -> bool:
+        return False
+
     def bounds(self, tensor: torch.Tensor) -> Place | None:
         return None
 

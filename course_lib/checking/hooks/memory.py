@@ -94,7 +94,8 @@ def _patch_atomics(builder: Any) -> None:
         if observer is None or launch is None:
             return rmw(self, op, ptr, value, mask, *args, **kwargs)
         active = _mask_of(ptr, mask)
-        inside = _observe(observer, launch, "atomic", ptr, active, True, self.grid_idx)
+        only_within = any(str(argument).endswith(".CTA") for argument in args)  # no atomic with regard to other programs
+        inside = _observe(observer, launch, "store" if only_within else "atomic", ptr, active, True, self.grid_idx)
         try:
             return rmw(self, op, ptr, value, _handle_of(active & inside), *args, **kwargs)
         except ValueError as error:

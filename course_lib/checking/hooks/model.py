@@ -123,6 +123,10 @@ class Observer(Protocol):
         """Which of so many configurations of an autotuned kernel to run."""
         ...
 
+    def measures(self) -> bool:
+        """Whether an autotuned kernel is run once more beforehand, as where its configurations are measured."""
+        ...
+
     def bounds(self, tensor: torch.Tensor) -> Place | None:
         """What a tensor may not reach beyond, if there is such a thing."""
         ...
@@ -159,6 +163,8 @@ class State:
         self.launch: LaunchState | None = None
         self.copying = False
         """Whether the interpreter itself is at work with torch: it copies a launch's arguments."""
+        self.tuning = False
+        """Whether an autotuned kernel is being measured: then Triton resets and restores arguments by torch."""
 
 
 state = State()
