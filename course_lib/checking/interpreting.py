@@ -26,8 +26,11 @@ from course_lib.checking.recorder import POISONS, Recorder, Variation
 MOST_CONFIGURATIONS = 4
 """How many configurations of an autotuned kernel one case is run with; the next case goes on with the next ones."""
 
-hooks.install(None)  # before anybody notes what the interpreter is like, to see later whether an answer has changed it
-pretend_gpu.install()
+
+def prepare() -> None:
+    """Change this process for good: kernels pass through the hooks, and launchers find a GPU."""
+    hooks.install(None)
+    pretend_gpu.install()
 
 
 def run(request: dict[str, Any], where: Whereabouts) -> None:

@@ -47,7 +47,7 @@ def main(folder: Path) -> NoReturn:
     where = Whereabouts(Path("where.bin"))
     faulthandler.enable(open("fault.txt", "w"), all_threads=False)  # noqa: SIM115 - must stay open until the end
     _redirect_output()
-    run = importlib.import_module(MODES[request["mode"]]).run
+    run = doing(request["mode"])
     _set_home(folder)
     confine.give_up((folder, *caches(request["mode"])), files(request["mode"]))
     _set_limits(Limits(**request["limits"]), where, save)
@@ -64,6 +64,14 @@ def main(folder: Path) -> NoReturn:
         with contextlib.suppress(Exception):
             sys.stdout.flush()
         os._exit(code)
+
+
+def doing(mode: str) -> Any:
+    """The function that does the work of a mode; this process is made ready for it."""
+    module = importlib.import_module(MODES[mode])
+    if mode == "interpret":
+        module.prepare()
+    return module.run
 
 
 def _only_untouched(save: Save) -> Save:

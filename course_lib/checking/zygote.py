@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import json
 import os
 import select
@@ -171,7 +170,7 @@ def _rehearse(mode: str, scratch: Path) -> None:
             "targets": [80],
             "save": lambda *_: None,
         }
-        importlib.import_module(worker.MODES[mode]).run(request, Whereabouts(Path("where.bin")))
+        worker.doing(mode)(request, Whereabouts(Path("where.bin")))
         os.chdir(here)
 
 
