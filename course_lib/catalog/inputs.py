@@ -94,7 +94,6 @@ MATRICES: tuple[Params, ...] = (
     {"m": 2, "n": 1030},
     {"m": 130, "n": 3, "layout": "sliced"},
     {"m": 300, "n": 5},
-    {"m": 0, "n": 5},
     {"m": 9, "n": 11, "values": "special"},
 )
 """Shapes of a matrix: single rows and columns, tall, wide, each memory layout, and special values."""
