@@ -32,7 +32,7 @@ from triton.runtime.errors import OutOfResources, PTXASError
 from triton.runtime.jit import JITCallable, JITFunction
 
 from course_lib.checking import pretend_gpu, wire
-from course_lib.checking.inside import ANSWER_FILE, Whereabouts, load_answer, load_arrays
+from course_lib.checking.inside import ANSWER_FILE, Whereabouts, call_once, load_answer, load_arrays
 from course_lib.checking.pretend_gpu import PretendGpu
 
 AT_ONCE = min(4, len(os.sched_getaffinity(0)))
@@ -41,7 +41,8 @@ PATIENCE = 20.0
 """Seconds that one kernel may take to compile. Most take a tenth of one; a tile of 2¹⁸ elements takes most of a minute."""
 
 _run, _tune, _bench, _parse = JITFunction.run, Autotuner.run, Autotuner._bench, JITCallable.parse
-"""Triton's own functions, whose places this module takes."""
+_do_bench = vars(Autotuner)["do_bench"]
+"""Triton's own functions, whose places this module takes while it compiles launches."""
 _parsing = threading.Lock()
 
 LEFT_OUT = (OutOfResources, CompileTimeAssertionFailure, PTXASError)
@@ -98,6 +99,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     finally:
         active_mode.set(outer)
     pool.shutdown()
+    _give_back()
     request["save"]("compiled.json", json.dumps(told).encode())
 
 
@@ -116,7 +118,7 @@ class _Compiler:
         JITFunction.run = lambda kernel, *args, **kwargs: self.launch(kernel, *args, **kwargs)
         Autotuner.run = lambda tuner, *args, **kwargs: self.tune(tuner, *args, **kwargs)
         Autotuner._bench = lambda tuner, *args, **kwargs: self.bench(tuner, *args, **kwargs)
-        Autotuner.do_bench = property(lambda tuner: _call_once)
+        Autotuner.do_bench = property(lambda tuner: call_once)
         JITCallable.parse = _parse_alone
 
     def call(self, answer: Any, arguments: tuple[Any, ...]) -> Exception | None:
@@ -196,7 +198,7 @@ class _Compiler:
         refusal: Exception
         if slow:
             refusal = DoesNotCompile(f"compiling had not finished after {PATIENCE:.0f} s", **details)
-        elif isinstance(error, OSError) or str(error).startswith("Cannot find"):
+        elif own_trouble(error):
             refusal = CompilerUnavailable(f"{type(error).__name__}: {error}")
         else:
             reason, place = explained(error)
@@ -205,21 +207,20 @@ class _Compiler:
         self.refused[kernel.__name__] = refusal
 
 
-def launch_as_triton_does() -> None:
-    """Give Triton its own functions back, in a process that compiles something else than launches."""
-    JITFunction.run, Autotuner.run, JITCallable.parse = _run, _tune, _parse
+def own_trouble(error: Exception) -> bool:
+    """Whether it is the compiler that has failed, and not the kernel."""
+    return isinstance(error, OSError) or str(error).startswith("Cannot find")
+
+
+def _give_back() -> None:
+    JITFunction.run, JITCallable.parse = _run, _parse
+    Autotuner.run, Autotuner._bench, Autotuner.do_bench = _tune, _bench, _do_bench
 
 
 def _parse_alone(function: JITCallable) -> ast.Module:
     """Python 3.11's `ast.parse` fails when two threads are in it at once: "AST constructor recursion depth mismatch"."""
     with _parsing:
         return _parse(function)
-
-
-def _call_once(kernel_call: Any, **_: Any) -> list[float]:
-    """Takes the place of measuring a configuration: there is nothing here to measure."""
-    kernel_call()
-    return [0.0, 0.0, 0.0]
 
 
 def _finished(compiled: Any) -> Any:

@@ -18,10 +18,10 @@ import numpy as np
 import torch
 
 from course_lib.checking import hooks, pretend_gpu, wire
-from course_lib.checking.inside import ANSWER_FILE, Save, Whereabouts, load_answer, load_arrays, save_call
+from course_lib.checking.inside import ANSWER_FILE, POISONS, Save, Whereabouts, load_answer, load_arrays, save_call
 from course_lib.checking.launcher import watching
 from course_lib.checking.pretend_gpu import PretendGpu
-from course_lib.checking.recorder import POISONS, Recorder, Variation
+from course_lib.checking.recorder import Recorder, Variation
 
 MOST_CONFIGURATIONS = 4
 """How many configurations of an autotuned kernel one case is run with; the next case goes on with the next ones."""
@@ -102,7 +102,7 @@ def _result(result: Any, recorder: Recorder, saved: dict[str, np.ndarray]) -> di
         while (number := recorder.storages.number(source)) in copies and source.shape == copies[number].shape:
             source = copies[number]
         view = recorder.view("result", result)
-        return {"view": view, "source": recorder.view("result", source), "device": result.device.type}
+        return {"view": view, "source": recorder.view("result", source)}
     kind = f"tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
     return {"type": kind, "repr": repr(result)[:200]}
 

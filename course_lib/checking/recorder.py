@@ -7,7 +7,9 @@ the launcher is watched by `launcher.py`.
 
 from __future__ import annotations
 
+import functools
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,14 +20,10 @@ from course_lib.checking.events import COLUMNS, KIND_CODES, IntArray
 from course_lib.checking.hooks import Access, LaunchState, Place
 from course_lib.checking.hooks.model import BoolArray, CannotInterpret, Program
 from course_lib.checking.inside import Whereabouts
-from course_lib.checking.storages import Storages
+from course_lib.checking.storages import Storages, poison_value
 
 MAX_RECORDED = 30_000_000
 """Most element offsets that one case may record: 240 MB. A kernel that touches more is reported, not followed."""
-
-Poison = Literal["nan", "high", "low", "zero"]
-POISONS: tuple[Poison, ...] = ("nan", "high", "low", "zero")
-"""The interpreter's `max` and `min` skip NaN, so a call that could be reading poison is run with each of these."""
 
 Order = Literal["forward", "backward", "shuffled"]
 
@@ -34,12 +32,12 @@ Order = Literal["forward", "backward", "shuffled"]
 class Variation:
     """What may differ from one run of a call to the next on a GPU, and must not change its result.
 
-    `poison` fills what the answer has no right to rely on, programs run in `order`, and an autotuned kernel takes its
-    configuration number `tuning` (counted around). `name` is that of the result's file.
+    `poison`, one of `inside.POISONS`, fills what the answer has no right to rely on, programs run in `order`, and an autotuned
+    kernel takes its configuration number `tuning` (counted around). `name` is that of the result's file.
     """
 
     name: str = "nan"
-    poison: Poison = "nan"
+    poison: str = "nan"
     order: Order = "forward"
     tuning: int = 0
     measured: bool = False
@@ -93,14 +91,8 @@ class Recorder:
         if self.variation.order == "forward":
             return program
         (x, y, z), (width, height, depth) = program, grid
-        place = (x * height + y) * depth + z
-        place = self._permutation(width * height * depth)[place]
+        place = _permutation(self.variation.order, width * height * depth)[(x * height + y) * depth + z]
         return place // (height * depth), place // depth % height, place % depth
-
-    def _permutation(self, programs: int) -> range | list[int]:
-        if self.variation.order == "backward":
-            return range(programs - 1, -1, -1)
-        return random.Random(programs).sample(range(programs), programs)
 
     def program_begins(self, launch: LaunchState, program: Program) -> None:
         self.where.program = program
@@ -167,7 +159,9 @@ class Recorder:
         self.touched += (elements, outside)
 
     def poison(self, dtype: np.dtype) -> Any:
-        return self.storages.poison(self.variation.poison, dtype)
+        if dtype.kind == "b":
+            return self.variation.poison == "high"
+        return poison_value(self.variation.poison, np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype))
 
     # -- stores to one element ------------------------------------------------------------------------------------
 
@@ -212,7 +206,6 @@ class Recorder:
         """What was noted apart from the accesses, as JSON."""
         return {
             "launches": self.launches,
-            "undefined": self.undefined,
             "notes": sorted(self.notes),
             "outside": self.outside,
             "twice": self.twice,
@@ -224,6 +217,13 @@ class Recorder:
             "events": np.array(self.rows, dtype=np.int64).reshape(-1, COLUMNS),
             "touched": np.concatenate(self.touched) if self.touched else np.zeros(0, dtype=np.int64),
         }
+
+
+@functools.lru_cache(maxsize=1)  # asked for once a program, and the same for all of a launch
+def _permutation(order: Order, programs: int) -> Sequence[int]:
+    if order == "backward":
+        return range(programs - 1, -1, -1)
+    return random.Random(programs).sample(range(programs), programs)
 
 
 class _Stored:

@@ -22,6 +22,7 @@ from course_lib.checking.bundle import Bundle
 from course_lib.checking.compare import compare
 from course_lib.checking.events import Event
 from course_lib.checking.findings import Finding, Skipped, SourceLine
+from course_lib.checking.inside import POISONS
 from course_lib.checking.outcome import Call, Failure, Outcome
 from course_lib.device import device
 
@@ -94,23 +95,23 @@ def compiler(work: Work) -> list[Finding]:
     """
     # Memory for several compilations at once.
     limits = sandbox.Limits(cpu_seconds=100, wall_seconds=100, total_seconds=100, memory_bytes=2**32)
+    cases, targets = work.cases, work.exercise.targets
     if wrong := use_of_memory(work):
-        cases = [case.arguments for case in work.cases if case.label == wrong[0].case]
-        outcome = sandbox.run(work.bundle, cases, mode="compile", targets=work.exercise.targets[-1:], limits=limits)
-        failure = outcome.failure
-        return [_refusal(failure, work.bundle, wrong[0].case)] if failure and failure.kind == "does_not_compile" else wrong
-    arguments = [case.arguments for case in work.cases]
-    outcome = sandbox.run(work.bundle, arguments, mode="compile", targets=work.exercise.targets, limits=limits)
+        cases, targets = [case for case in cases if case.label == wrong[0].case], targets[-1:]
+    arguments = [case.arguments for case in cases]
+    outcome = sandbox.run(work.bundle, arguments, mode="compile", targets=targets, limits=limits)
     failure = outcome.failure
+    case = cases[failure.case].label if failure and 0 <= failure.case < len(cases) else None
+    if failure and failure.kind == "does_not_compile":
+        return [_refusal(failure, work.bundle, case)]
+    if wrong:
+        return wrong
     if outcome.unavailable is not None:
         work.skipped.append(Skipped("compiler", outcome.unavailable))
         return []
     if failure is None:
         why = _not_compiled(work, outcome)
         return (values(work) or [why]) if why else []
-    case = work.cases[failure.case].label if 0 <= failure.case < len(work.cases) else None
-    if failure.kind == "does_not_compile":
-        return [_refusal(failure, work.bundle, case)]
     found = failure_finding(failure, work.bundle, case, limits)
     kind = "no_verdict" if found.kind == "timeout" else found.kind
     return [replace(found, kind=kind, message=f"{found.message}, while its kernels were being compiled", details=())]
@@ -308,16 +309,13 @@ def _memory_of_case(work: Work, case: CaseRun) -> Finding | None:
 def _judge_memory(work: Work, case: CaseRun) -> Finding | None:
     # Every call must return a tensor of the right kind: an answer that keeps state may do so at first and not again.
     returned = next(filter(None, (_returned(work, case, call) for call in case.calls)), None)
-    judged = (_in_words(call, _judge_call(work, case, call, returned)) for call in case.calls if call.variation not in POISONS)
+    different = (call for call in case.calls if call.variation not in POISONS[1:])  # these differ only in what was undefined
+    judged = (_in_words(call, _judge_call(work, case, call, returned)) for call in different)
     finding = next(filter(None, judged), None) or returned
     if finding:
         return finding
-    poisoned = [call.result for call in case.calls if call.variation in ("nan", *POISONS) and call.result is not None]
+    poisoned = [call.result for call in case.calls if call.variation in POISONS and call.result is not None]
     return memory.undefined_lanes(case.calls[0].trace, poisoned) or _overwritten(case) or _also(work.exercise, case)
-
-
-POISONS = ("high", "low", "zero")
-"""The variations of a call that differ in nothing but what was never defined."""
 
 
 def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None) -> Finding | None:

@@ -82,7 +82,8 @@ class Storages:
         if tensor.dtype == torch.bool:
             tensor.fill_(poison == "high")
         elif not tensor.is_complex():
-            tensor.fill_(self.poison(poison, torch.empty(0, dtype=tensor.dtype)))
+            limits = torch.finfo(tensor.dtype) if tensor.is_floating_point() else torch.iinfo(tensor.dtype)
+            tensor.fill_(poison_value(poison, limits))
         self.unwritten[number] = np.ones(tensor.untyped_storage().nbytes(), dtype=np.bool_)
 
     def known(self, tensor: torch.Tensor) -> None:
@@ -102,21 +103,14 @@ class Storages:
             for byte in range(tensor.element_size()):
                 unwritten[first + byte] = False
 
-    @staticmethod
-    def poison(kind: str, dtype: Any) -> Any:
-        """The poison for a NumPy dtype or a torch tensor's: NaN or a huge value, an extreme integer, or zero."""
-        if kind == "zero":
-            return 0
-        limits: Any
-        if isinstance(dtype, torch.Tensor):
-            limits = torch.finfo(dtype.dtype) if dtype.is_floating_point() else torch.iinfo(dtype.dtype)
-        elif dtype.kind == "b":
-            return kind == "high"
-        else:
-            limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
-        if isinstance(limits, (np.iinfo, torch.iinfo)):
-            return limits.max if kind == "high" else limits.min
-        return {"nan": float("nan"), "high": float(limits.max) / 2, "low": float(limits.min) / 2}[kind]
+
+def poison_value(kind: str, limits: Any) -> Any:
+    """The poison for a dtype with these limits (an `iinfo` or `finfo`): NaN or a huge value, an extreme integer, or zero."""
+    if kind == "zero":
+        return 0
+    if isinstance(limits, (np.iinfo, torch.iinfo)):
+        return limits.max if kind == "high" else limits.min
+    return {"nan": float("nan"), "high": float(limits.max) / 2, "low": float(limits.min) / 2}[kind]
 
 
 def _bytes(tensor: torch.Tensor, elements: IntArray) -> IntArray:

@@ -28,7 +28,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia.compiler import CUDABackend
 from triton.runtime.driver import driver
 
-from course_lib.checking.compiling import CompilerUnavailable, DoesNotCompile, explained, launch_as_triton_does
+from course_lib.checking.compiling import CompilerUnavailable, DoesNotCompile, explained, own_trouble
 from course_lib.checking.inside import ANSWER_FILE, Whereabouts, load_answer
 from course_lib.machine import store
 from course_lib.machine.specs import ARCHITECTURES
@@ -75,7 +75,6 @@ class NamedGpu:
 def run(request: dict[str, Any], where: Whereabouts) -> None:
     """Compile the kernel as the request's `launch` says."""
     launch = request["launch"]
-    launch_as_triton_does()
     os.environ["TRITON_CACHE_DIR"] = str(Path.cwd() / "triton-cache")  # a result of this run alone
     _give_each_instruction_a_line_of_the_kernel()
     driver.set_active(NamedGpu(_gpu_target(launch["target"])))
@@ -129,7 +128,7 @@ def _compiled(kernel: Any, launch: dict[str, Any]) -> Any:
 
 
 def _refusal(error: Exception, kernel: Any) -> Exception:
-    if isinstance(error, OSError) or str(error).startswith("Cannot find"):
+    if own_trouble(error):
         return CompilerUnavailable(f"the compiler itself has trouble: {type(error).__name__}: {error}")
     reason, place = explained(error)
     # Triton builds a function of this name to bind a launch's arguments.

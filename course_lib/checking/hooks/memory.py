@@ -177,8 +177,8 @@ def _observe(
         else:
             continue
         each = max(1, width // place.itemsize)
-        begins_within = ((addresses - np.uint64(place.address)) % np.uint64(place.itemsize))[mine & ~inside].any()
-        told = 0 if begins_within else width
+        begins_within = (addresses[mine & ~inside] - np.uint64(place.address)) % np.uint64(place.itemsize)
+        told = 0 if begins_within.any() else width
         observer.access(launch, Access(kind, program, view, offsets, inside, mine, other, frame, each, told, stored))
     return inside_any
 
