@@ -28,8 +28,8 @@ MESSAGES = {
         "A pointer or a tile cannot be indexed or looped over. Read with `tl.load(x_ptr + offsets)`, write with "
         "`tl.store(out_ptr + offsets, value)`."
     ),
-    "can be converted to Python scalars": (
-        "A pointer or a tile cannot be indexed. Read with `tl.load(x_ptr + offsets)`, write with `tl.store(out_ptr + "
+    "lanes is no single number": (
+        "A tile is no index, and no bound of a loop. Read with `tl.load(x_ptr + offsets)`, write with `tl.store(out_ptr + "
         "offsets, value)`."
     ),
     "cannot be block type if pointer argument is not a block": (

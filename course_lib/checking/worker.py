@@ -147,8 +147,6 @@ def _kind(cause: BaseException) -> str:
         return by_name[type(cause).__name__]
     if isinstance(cause, AttributeError) and "'InterpreterBuilder' object has no attribute" in message:
         return "unsupported"
-    if isinstance(cause, TypeError) and "only 0-dimensional arrays" in message and not _raised_by_answer(cause):
-        return "unsupported"  # Triton 3.6's interpreter with NumPy 2.4 or later
     if isinstance(cause, NotImplementedError):
         if _raised_by_answer(cause):
             return "not_done"

@@ -1,4 +1,4 @@
-"""What a kernel's Python means: element by element where the compiler says so, and names however they were imported."""
+"""What a kernel's Python means: element by element where the compiler says so, numbers, and names however imported."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from course_lib.checking.hooks.model import state
 
 
 def patch() -> None:
-    """Give `and`, `or`, `not`, global `constexpr`s and imported names the meaning that the compiler gives them."""
+    """Give `and`, `or`, `not`, numbers, global `constexpr`s and imported names the meaning that the compiler gives them."""
     _patch_boolean_operators()
+    _patch_index()
     _patch_constants()
     _patch_names()
 
@@ -79,6 +80,30 @@ def _tile_or(*operands: Callable[[], Any]) -> Any:
 
 def _tile_not(value: Any) -> Any:
     return value.__not__() if _is_tile(value) else not value
+
+
+# --- numbers ------------------------------------------------------------------------------------------------------
+
+
+def _patch_index() -> None:
+    """Let a value of one lane be a number in Python, and say plainly that a tile is none.
+
+    What Triton does by itself depends on its version, and on NumPy's.
+    """
+    patch_tensor = interp._patch_lang_tensor
+
+    @functools.wraps(patch_tensor)
+    def patched(tensor: Any, scope: Any) -> None:
+        patch_tensor(tensor, scope)
+        scope.set_attr(tensor, "__index__", _as_index)
+
+    interp._patch_lang_tensor = patched
+
+
+def _as_index(value: Any) -> int:
+    if value.handle.data.size != 1:
+        raise TypeError(f"a tile of {value.handle.data.size} lanes is no single number, as an index or a loop's bound must be")
+    return int(value.handle.data.item())
 
 
 # --- constants ----------------------------------------------------------------------------------------------------
