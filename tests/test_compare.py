@@ -74,6 +74,22 @@ def test_rows_that_are_scaled_each_in_its_own_way_are_recognised() -> None:
     assert "2 times, 3 times" in found.message
 
 
+def test_rows_that_are_right_do_not_hide_that_the_others_are_scaled() -> None:
+    want = torch.softmax(MATRIX, dim=1)[:2]
+    found = compare(want * torch.tensor([[1.0], [0.5]]), want, EXACT)
+    assert found is not None
+    assert (found.kind, found.message) == ("scaled", "the wrong row is a multiple of the right one: 0.5 times")
+
+
+@pytest.mark.parametrize("wrong", [slice(96, None), slice(32, None), slice(1, None, 4)])
+def test_where_all_is_nearly_right_the_places_say_nothing(wrong: slice) -> None:
+    got = WANT.clone()
+    got[wrong] *= 1 + 0.01 * torch.rand(len(got[wrong]), generator=torch.Generator().manual_seed(2))
+    found = compare(got, WANT, EXACT)
+    assert found is not None
+    assert (found.kind, found.near) == ("mismatch", True)
+
+
 def test_a_number_where_nan_was_expected_is_said_to_be_one() -> None:
     want = torch.tensor([float("nan"), 1.0, 2.0])
     found = compare(torch.tensor([0.0, 1.0, 2.0]), want, EXACT)

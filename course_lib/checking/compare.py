@@ -18,13 +18,15 @@ from course_lib.checking.findings import MOST_EVIDENCE
 EXAMPLES = 4
 PATTERN = 8
 """The fewest elements of which some can be wrong in a pattern. Of three, the last one alone is often wrong by chance."""
+NEAR = 0.05
+"""The largest relative difference of a result that is nearly right."""
 
 
 @dataclass(frozen=True)
 class Mismatch:
     """How a result differs: `kind` is the diagnosis, `count` of `total` elements are wrong.
 
-    `examples` are the first few wrong elements as (index, got, want).
+    `examples` are the first few wrong elements as (index, got, want). `near` says that none is off by more than `NEAR`.
     """
 
     kind: str
@@ -33,6 +35,7 @@ class Mismatch:
     total: int
     examples: tuple[tuple[tuple[int, ...], float, float], ...]
     wrong: tuple[int, ...] = ()
+    near: bool = False
 
 
 def compare(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Mismatch | None:
@@ -45,15 +48,17 @@ def compare(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Mism
         raise ValueError(f"cannot compare {got.dtype} of shape {tuple(got.shape)} with {want.dtype} of {tuple(want.shape)}")
     a, b = _numbers(got), _numbers(want)
     with np.errstate(invalid="ignore", over="ignore"):
-        near = np.isfinite(b) & (np.abs(a - b) <= tolerance.atol + tolerance.rtol * np.abs(b))
-        close = (a == b) | (np.isnan(a) & np.isnan(b)) | near
+        within = np.isfinite(b) & (np.abs(a - b) <= tolerance.atol + tolerance.rtol * np.abs(b))
+        close = (a == b) | (np.isnan(a) & np.isnan(b)) | within
     wrong = np.flatnonzero(~close)
     if not len(wrong):
         return None
-    kind, message = _diagnose(a, b, ~close)
+    with np.errstate(invalid="ignore"):  # inf − inf
+        near = bool((np.abs(a - b) <= NEAR * np.abs(b))[~close].all())
+    kind, message = _diagnose(a, b, ~close, near)
     shown = [tuple(map(int, np.unravel_index(i, a.shape))) for i in wrong[:EXAMPLES]]
     examples = tuple((index, float(a[index]), float(b[index])) for index in shown)
-    return Mismatch(kind, message, len(wrong), a.size, examples, tuple(wrong[:MOST_EVIDENCE].tolist()))
+    return Mismatch(kind, message, len(wrong), a.size, examples, tuple(wrong[:MOST_EVIDENCE].tolist()), near)
 
 
 def _numbers(tensor: torch.Tensor) -> np.ndarray:
@@ -63,10 +68,10 @@ def _numbers(tensor: torch.Tensor) -> np.ndarray:
 Recogniser = Callable[[np.ndarray, np.ndarray, np.ndarray], str | None]
 
 
-def _diagnose(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> tuple[str, str]:
+def _diagnose(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, near: bool) -> tuple[str, str]:
     """The first recogniser that explains the difference, with its message."""
     for kind, recognise in RECOGNISERS.items():
-        if message := recognise(got, want, wrong):
+        if not (near and kind in BY_PLACES) and (message := recognise(got, want, wrong)):
             return kind, message
     count = int(wrong.sum())
     how_many = "the only element is" if got.size == 1 else f"{count} of {got.size} elements {'is' if count == 1 else 'are'}"
@@ -100,9 +105,12 @@ def _scaled(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
     factor = _factor(got, want)
     if factor and abs(factor - 1) > 1e-5:
         return f"every element is {factor:.4g} times what it should be"
-    factors = [_factor(a, b) for a, b in zip(got, want, strict=True)] if got.ndim == 2 else []
-    if len(factors) > 1 and all(f and abs(f - 1) > 1e-5 for f in factors):
-        return f"each row is a multiple of the right one: {factors[0]:.4g} times, {factors[1]:.4g} times, …"
+    rows = np.flatnonzero(wrong.any(axis=1)) if got.ndim == 2 and len(got) > 1 else []
+    factors = [_factor(got[row], want[row]) for row in rows]
+    if factors and all(factor and abs(factor - 1) > 1e-5 for factor in factors):
+        listed = ", ".join(f"{factor:.4g} times" for factor in factors[:2])
+        which = "each row" if len(rows) == len(got) else f"each of the {len(rows)} wrong rows" if len(rows) > 1 else "the wrong row"
+        return f"{which} is a multiple of the right one: {listed}{', …' if len(rows) > 2 else ''}"
     return None
 
 
@@ -191,3 +199,6 @@ RECOGNISERS: dict[str, Recogniser] = {
     "periodic": _periodic,
 }
 """Tried in this order: the most specific explanation first."""
+
+BY_PLACES = frozenset({"first_block_only", "tail", "periodic"})
+"""Kinds that go by which elements are wrong. Where all are nearly right, it is chance which of them exceed the tolerance."""

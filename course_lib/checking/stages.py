@@ -19,7 +19,7 @@ import torch
 from course_lib.catalog.model import Exercise, Params
 from course_lib.checking import advice, memory, sandbox
 from course_lib.checking.bundle import Bundle
-from course_lib.checking.compare import compare
+from course_lib.checking.compare import BY_PLACES, PATTERN, compare
 from course_lib.checking.events import Event
 from course_lib.checking.findings import Finding, Skipped, SourceLine
 from course_lib.checking.inside import POISONS
@@ -125,9 +125,10 @@ def use_of_memory(work: Work) -> list[Finding]:
 def values(work: Work) -> list[Finding]:
     """Compare the results with the reference, computed here on inputs that the answer never touched.
 
-    A case of one or two elements shows no pattern, so the smallest of those is reported whose difference has the shape that
-    is recognised most often. That all elements are the same explains something only if it is so in every case that has three
-    or more and expects different ones. Infinities and NaN among the inputs are looked at once ordinary numbers are right.
+    A case of a few elements shows no pattern, so the smallest of those is reported whose difference has the shape that is
+    recognised most often; but places that few of the larger cases show are chance. That all elements are the same
+    explains something only if it is so in every case that has three or more and expects different ones. Infinities and NaN
+    among the inputs are looked at once ordinary numbers are right.
     """
     found = list(_in_order(work, _values_of_case))
     found = [finding for finding in found if finding.kind != "no_verdict"] or found[:1]  # what is surely wrong comes first
@@ -135,7 +136,10 @@ def values(work: Work) -> list[Finding]:
     shapes = Counter(finding.kind for finding in found if finding.kind != "mismatch")
     if any(finding.kind != "constant" and finding.evidence.get("varied", False) for finding in found):
         del shapes["constant"]
-    kind = shapes.most_common(1)[0][0] if shapes else "mismatch"
+    shapeless = sum(finding.kind == "mismatch" and finding.evidence.get("elements", 0) >= PATTERN for finding in found)
+    kind, often = shapes.most_common(1)[0] if shapes else ("mismatch", 0)
+    if kind in BY_PLACES and shapeless > CHANCE * often:
+        kind = "mismatch"
     return [finding for finding in found if finding.kind == kind][:1]
 
 
@@ -477,8 +481,8 @@ def _not_compiled(work: Work, outcome: Outcome) -> Finding | None:
 # --- values -------------------------------------------------------------------------------------------------------
 
 
-NEAR = 0.05
-"""The largest relative difference of a result that is nearly right."""
+CHANCE = 3
+"""How many times as many cases without a shape make it chance that some are wrong in places that look like one."""
 
 
 def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
@@ -509,7 +513,7 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
     mine = (e for e in call.trace.events if call.result_view and call.trace.view(e).storage == call.result_view.storage)
     write = next((event for event in mine if event.kind != "load"), None)
     unwritten = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
-    near = mismatch.kind == "mismatch" and bool(((call.result - want).abs() <= NEAR * want.abs()).all())
+    near = mismatch.kind == "mismatch" and mismatch.near
     return Finding(
         mismatch.kind,
         mismatch.message,
