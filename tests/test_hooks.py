@@ -110,3 +110,40 @@ def test_a_kernel_of_another_file_is_reported_where_the_answer_launches_it(tmp_p
     finding = check_file("double", path, seed=0).findings[0]
     assert finding.kind == "load_out_of_bounds"
     assert finding.source is not None and finding.source.text == launch
+
+
+LOCKED = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def kernel(x_ptr, sums_ptr, lock_ptr, columns, row_stride, column_stride, BLOCK: tl.constexpr):
+    row, lanes = tl.program_id(0), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    part = tl.sum(tl.load(x_ptr + row * row_stride + lanes * column_stride, mask=lanes < columns, other=0.0))
+    while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+        pass
+    tl.store(sums_ptr + row, tl.load(sums_ptr + row) + part)
+    tl.debug_barrier()
+    tl.atomic_xchg(lock_ptr, 0)
+
+def row_sum(x):
+    sums, lock = torch.zeros(len(x), dtype=x.dtype), torch.zeros(1, dtype=torch.int32)
+    kernel[(len(x), triton.cdiv(x.shape[1], 64))](x, sums, lock, x.shape[1], *x.stride(), BLOCK=64)
+    return sums
+"""
+
+
+@pytest.mark.parametrize(
+    ("there", "instead", "kind", "words"),
+    [
+        ("", "", "no_verdict", "a lock is always free there"),
+        ("+ part", "+ 2 * part", "scaled", "2 times"),
+        ("while tl.atomic_cas(lock_ptr, 0, 1) == 1:", "while tl.atomic_cas(lock_ptr, 2, 1) == 2:", "race", "matter of luck"),
+    ],
+)
+def test_a_lock_is_neither_a_race_nor_seen_to_work(tmp_path: Path, there: str, instead: str, kind: str, words: str) -> None:
+    path = tmp_path / "answer_file.py"
+    path.write_text(LOCKED.replace(there, instead))
+    report = check_file("row_sum", path, seed=0)
+    assert not report.passed
+    assert (report.findings[0].kind, report.judged) == (kind, kind != "no_verdict")
+    assert words in repr(report)

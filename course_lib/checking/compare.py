@@ -109,8 +109,8 @@ def _scaled(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
     factors = [_factor(got[row], want[row]) for row in rows]
     if factors and all(factor and abs(factor - 1) > 1e-5 for factor in factors):
         listed = ", ".join(f"{factor:.4g} times" for factor in factors[:2])
-        which = "each row" if len(rows) == len(got) else f"each of the {len(rows)} wrong rows" if len(rows) > 1 else "the wrong row"
-        return f"{which} is a multiple of the right one: {listed}{', …' if len(rows) > 2 else ''}"
+        several = f"each of the {len(rows)} wrong rows" if len(rows) > 1 else "the wrong row"
+        return f"{'each row' if len(rows) == len(got) else several} is a multiple of the right one: {listed}{', …' if len(rows) > 2 else ''}"
     return None
 
 

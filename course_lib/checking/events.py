@@ -18,8 +18,8 @@ import torch
 from course_lib.checking.findings import SourceLine
 
 KIND_CODES = ("load", "store", "atomic")
-COLUMNS = 17
-"""kind, launch, program x y z, view, line, elements, outside, masked, other, rank, tile sizes (3), barriers, width."""
+COLUMNS = 18
+"""kind, launch, program x y z, view, line, elements, outside, masked, other, rank, tile sizes (3), barriers, width, locked."""
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -78,7 +78,8 @@ class Event:
     `outside` are those of active lanes that lie outside the view: they were not carried out. `lanes` counts all lanes,
     `masked` the inactive ones. `other` says whether a masked load said what its inactive lanes hold. `shape` is the tile's.
     `barriers` counts the `tl.debug_barrier`s that its program had passed. `width` is what a lane
-    touches, in bytes; 0 if that begins within an element.
+    touches, in bytes; 0 if that begins within an element. `locked` says that its program had put a value in another one's place
+    by `tl.atomic_cas` before, and may hold a lock.
     """
 
     kind: Literal["load", "store", "atomic"]
@@ -94,6 +95,7 @@ class Event:
     shape: tuple[int, ...] = ()
     barriers: int = 0
     width: int = 0
+    locked: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -115,10 +116,32 @@ def _extent(view: View) -> int:
 
 
 def race(trace: Trace) -> Finding | None:
-    """Did two programs of one launch touch the same element, at least one of them writing without an atomic?"""
+    """Did two programs of one launch touch the same element, at least one of them writing without an atomic or a lock?"""
+    return _races(trace, trace.events)
+
+
+def behind_a_lock(trace: Trace) -> Finding | None:
+    """Is there a race but for a lock? Programs run one after another here, so nobody has seen whether it keeps them apart."""
+    if not any(event.locked for event in trace.events):
+        return None
+    found = _races(trace, tuple(replace(event, locked=False) for event in trace.events))
+    return found and replace(
+        found,
+        kind="no_verdict",
+        message=f"this cannot be judged on the CPU: {found.message}, each after a `tl.atomic_cas`, as with a lock",
+        pattern="",
+        details=(
+            "Triton's interpreter runs one program after another, so a lock is always free there, and whether it keeps programs "
+            "apart on a GPU is not seen.",
+            "`tl.atomic_add` and its like need no lock.",
+        ),
+    )
+
+
+def _races(trace: Trace, all_events: tuple[Event, ...]) -> Finding | None:
     for launch in range(len(trace.launches)):
         for storage in sorted({view.storage for view in trace.launches[launch].views}):
-            events = [e for e in trace.events if e.launch == launch and trace.view(e).storage == storage]
+            events = [e for e in all_events if e.launch == launch and trace.view(e).storage == storage]
             if finding := _race_in(trace, [e for e in events if len(e.elements)]):
                 return finding
     return None
@@ -134,14 +157,14 @@ def _race_in(trace: Trace, events: list[Event]) -> Finding | None:
     which = np.repeat(np.arange(len(events)), sizes)
     program = np.repeat([numbers[e.program] for e in events], sizes)
     writes = np.repeat([e.kind != "load" for e in events], sizes)
-    atomic = np.repeat([e.kind == "atomic" for e in events], sizes)
+    apart = np.repeat([e.kind == "atomic" or e.locked for e in events], sizes)
     order = np.argsort(elements, kind="stable")
     elements, which, program = elements[order], which[order], program[order]
     starts = np.flatnonzero(np.r_[True, elements[1:] != elements[:-1]])
     shared = np.minimum.reduceat(program, starts) != np.maximum.reduceat(program, starts)
     written = np.logical_or.reduceat(writes[order], starts)
-    only_atomic = np.logical_and.reduceat(atomic[order], starts)
-    conflicts = np.flatnonzero(shared & written & ~only_atomic)
+    all_apart = np.logical_and.reduceat(apart[order], starts)
+    conflicts = np.flatnonzero(shared & written & ~all_apart)
     if not len(conflicts):
         return None
     begin = starts[conflicts[0]]

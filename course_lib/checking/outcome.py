@@ -262,7 +262,7 @@ def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle:
         raise ValueError("the events do not belong to the elements")
     lines = {int(line): bundle.line(int(line)) for line in np.unique(rows[:, 6])}
     for row in rows.tolist():
-        kind, launch, x, y, z, view, line, inside, outside, masked, other, rank, *tile, barriers, width = row
+        kind, launch, x, y, z, view, line, inside, outside, masked, other, rank, *tile, barriers, width, locked = row
         elements, stray = touched[at : at + inside], touched[at + inside : at + inside + outside]
         at += inside + outside
         if view >= len(launches[launch].views):
@@ -282,6 +282,7 @@ def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle:
                 shape=tuple(tile[: min(rank, 3)]),
                 barriers=barriers,
                 width=width,
+                locked=bool(locked),
             )
         )
     return tuple(events)

@@ -70,6 +70,8 @@ class Recorder:
         """Stores of different values to one element by one program."""
         self.stores: dict[int, list[_Stored]] = {}
         self.barriers = 0
+        self.locked = False
+        """Whether the program that runs has put a value in another one's place, as it would to take a lock."""
 
     # -- the observer's side --------------------------------------------------------------------------------------
 
@@ -98,10 +100,14 @@ class Recorder:
         self.where.program = program
         self.where.write()
         self.barriers = 0
+        self.locked = False
         self.stores = {}
 
     def barrier(self) -> None:
         self.barriers += 1
+
+    def swapped(self) -> None:
+        self.locked = True
 
     def tuning(self, configurations: int) -> int:
         self.configurations = max(self.configurations, configurations)
@@ -154,6 +160,7 @@ class Recorder:
                 *(*tile, 0, 0, 0)[:3],
                 self.barriers,
                 access.width,
+                int(self.locked),
             )
         )
         self.touched += (elements, outside)

@@ -31,6 +31,9 @@ class Guard:
     def barrier(self) -> None:
         pass
 
+    def swapped(self) -> None:
+        pass
+
     def tuning(self, configurations: int) -> int:
         return 0
 

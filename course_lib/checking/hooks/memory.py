@@ -111,6 +111,8 @@ def _patch_atomics(builder: Any) -> None:
         if inside.any():  # there is no mask to leave the stray lanes out with
             lanes = (interp.TensorHandle(_lanes(one, inside), one.dtype) for one in (ptr, cmp, value))
             found[inside] = cas(self, *lanes, *args, **kwargs).data
+            if (found == cmp.data)[inside].any():
+                observer.swapped()
         return interp.TensorHandle(found, cmp.dtype.scalar)
 
     builder.create_atomic_rmw, builder.create_atomic_cas = hooked_rmw, hooked_cas

@@ -119,6 +119,10 @@ class Observer(Protocol):
 
     def barrier(self) -> None: ...
 
+    def swapped(self) -> None:
+        """A `tl.atomic_cas` found what it was to find, and put its value there."""
+        ...
+
     def tuning(self, configurations: int) -> int:
         """Which of so many configurations of an autotuned kernel to run."""
         ...
