@@ -78,7 +78,7 @@ def test_rows_that_are_right_do_not_hide_that_the_others_are_scaled() -> None:
     want = torch.softmax(MATRIX, dim=1)[:2]
     found = compare(want * torch.tensor([[1.0], [0.5]]), want, EXACT)
     assert found is not None
-    assert (found.kind, found.message) == ("scaled", "the wrong row is a multiple of the right one: 0.5 times")
+    assert (found.kind, found.message) == ("scaled", "each wrong row is a multiple of the right one: 0.5 times")
 
 
 @pytest.mark.parametrize("wrong", [slice(96, None), slice(32, None), slice(1, None, 4)])

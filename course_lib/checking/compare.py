@@ -105,12 +105,12 @@ def _scaled(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
     factor = _factor(got, want)
     if factor and abs(factor - 1) > 1e-5:
         return f"every element is {factor:.4g} times what it should be"
-    rows = np.flatnonzero(wrong.any(axis=1)) if got.ndim == 2 and len(got) > 1 else []
+    rows: list[int] = np.flatnonzero(wrong.any(axis=1)).tolist() if got.ndim == 2 and len(got) > 1 else []
     factors = [_factor(got[row], want[row]) for row in rows]
     if factors and all(factor and abs(factor - 1) > 1e-5 for factor in factors):
-        listed = ", ".join(f"{factor:.4g} times" for factor in factors[:2])
-        several = f"each of the {len(rows)} wrong rows" if len(rows) > 1 else "the wrong row"
-        return f"{'each row' if len(rows) == len(got) else several} is a multiple of the right one: {listed}{', …' if len(rows) > 2 else ''}"
+        which = "each row" if len(rows) == len(got) else "each wrong row"
+        listed = [f"{factor:.4g} times" for factor in factors[:2]] + ["…"] * (len(rows) > 2)
+        return f"{which} is a multiple of the right one: {', '.join(listed)}"
     return None
 
 

@@ -131,8 +131,8 @@ def behind_a_lock(trace: Trace) -> Finding | None:
         message=f"this cannot be judged on the CPU: {found.message}, each after a `tl.atomic_cas`, as with a lock",
         pattern="",
         details=(
-            "Triton's interpreter runs one program after another, so a lock is always free there, and whether it keeps programs "
-            "apart on a GPU is not seen.",
+            "Triton's interpreter runs one program after another, so a lock is always free there: whether it keeps "
+            "programs apart on a GPU is not seen.",
             "`tl.atomic_add` and its like need no lock.",
         ),
     )
