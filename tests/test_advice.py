@@ -56,6 +56,14 @@ MISTAKES: dict[str, tuple[str, str, str, str]] = {
     "a value taken in the launcher": ("n = x.numel()", "n = x.numel() + 0 * int(x[:1].sum())", "torch_compute", "the kernel"),
     "an item": ("n = x.numel()", "n = x.numel() if n_is(x) else 0", "torch_compute", "no need of values"),
     "printing without text": (STORE, f"print(x)\n    {STORE}", "does_not_compile", '`print("x", x)`'),
+    "a method of a length that may be 1": ("< n\n", "< n.to(tl.int64)\n", "does_not_compile", "`tl.cast(n, tl.int64)`"),
+    "the dtype of a length that may be 1": (
+        "< n\n",
+        "< tl.zeros([1], n.dtype) + n\n",
+        "does_not_compile",
+        "becomes a constant",
+    ),
+    "a length that may be 1 in a promise": ("< n\n", "< tl.multiple_of(n, 1)\n", "does_not_compile", "becomes a constant"),
     "a question": ("n = x.numel()", "n = int(input())", "crash", "`input()`"),
 }
 
@@ -87,6 +95,13 @@ def test_an_operation_of_torch_is_named_as_it_is_written(tmp_path: Path) -> None
     report = judged(tmp_path, {"return out": "out += x[:1].sum().item()\n    return out"})
     assert "`.item()`" in report.findings[0].message and "`+=`" in report.findings[0].message
     assert "_local_scalar_dense" not in repr(report)
+
+
+def test_numbers_from_before_the_call_are_said_to_be_so(tmp_path: Path) -> None:
+    table = {"@triton.jit": "TABLE = 2.0 * torch.ones(4096)\n\n@triton.jit", "(x, out, n,": "(x, out, TABLE, n,"}
+    report = judged(tmp_path, table | {"(x_ptr, out_ptr,": "(x_ptr, out_ptr, table,", "2.0 * x,": "tl.load(table) * x,"})
+    assert report.findings[0].kind == "computed_outside"
+    assert report.findings[0].message == "`table` holds numbers that were not made in this call, by torch or a kernel"
 
 
 def test_a_gpu_is_named_as_people_know_it(tmp_path: Path) -> None:

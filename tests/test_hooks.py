@@ -147,3 +147,103 @@ def test_a_lock_is_neither_a_race_nor_seen_to_work(tmp_path: Path, there: str, i
     assert not report.passed
     assert (report.findings[0].kind, report.judged) == (kind, kind != "no_verdict")
     assert words in repr(report)
+
+
+PROMISED = {
+    # what: (what the kernel does, and where its promises fail: None if nowhere)
+    "a number": ("mask = offsets < tl.multiple_of(tl.cast(n, tl.int32), 16)\n" + STORE, "mask = offsets < tl.multiple_of("),
+    "the start of a block": (
+        "start = tl.multiple_of(tl.program_id(0) * BLOCK, BLOCK)\noffsets = start + tl.arange(0, BLOCK)\n" + STORE,
+        None,
+    ),
+    "a pointer": ("x_ptr = tl.multiple_of(x_ptr, 64)\n" + STORE, None),
+    "a pointer that does not begin there": ("x_ptr = tl.multiple_of(x_ptr + 1, 16) - 1\n" + STORE, "x_ptr = tl.multiple_of("),
+    "a tile of pointers": ("x_ptr = tl.max_contiguous(tl.multiple_of(x_ptr + offsets, 16), BLOCK) - offsets\n" + STORE, None),
+    "a block of offsets": ("offsets = tl.max_contiguous(tl.multiple_of(offsets, BLOCK), BLOCK)\n" + STORE, None),
+    "offsets that begin elsewhere": ("offsets = tl.multiple_of(offsets + 1, 4) - 1\n" + STORE, "offsets = tl.multiple_of("),
+    "offsets from back to front": (
+        "back = tl.max_contiguous(n - 1 - offsets, 2)\n"
+        "tl.store(out_ptr + back, 2 * tl.load(x_ptr + back, mask=mask), mask=mask)",
+        "back = tl.max_contiguous(",
+    ),
+    "offsets that wrap around in lanes that are not stored": (
+        "wrapped = tl.max_contiguous(offsets % n, BLOCK)\ntl.store(out_ptr + offsets, 2 * tl.load(x_ptr + wrapped), mask=mask)",
+        None,
+    ),
+    "offsets that wrap around in lanes that are masked": (
+        "wrapped = tl.max_contiguous(offsets % n, BLOCK)\n"
+        "tl.store(out_ptr + wrapped, 2 * tl.load(x_ptr + wrapped, mask=mask), mask=mask)",
+        None,
+    ),
+    "lanes that are said to be the same": (
+        "same = tl.max_constancy(offsets, 4)\ntl.store(out_ptr + offsets, 2 * tl.load(x_ptr + same, mask=mask), mask=mask)",
+        "same = tl.max_constancy(offsets, 4)",
+    ),
+    "lanes that are the same": (
+        "group = tl.max_constancy(offsets // 4, 4)\nback = group * 4 + offsets % 4\n"
+        "tl.store(out_ptr + back, 2 * tl.load(x_ptr + back, mask=mask), mask=mask)",
+        None,
+    ),
+    "a tile of two dimensions": (
+        "tile = tl.reshape(offsets, [4, BLOCK // 4])\ntile = tl.max_contiguous(tl.multiple_of(tile, [1, 16]), [1, 16])\n"
+        "tl.store(out_ptr + tile, 2 * tl.load(x_ptr + tile, mask=tile < n), mask=tile < n)",
+        None,
+    ),
+    "columns that are no neighbours": (
+        "tile = tl.reshape(offsets, [4, BLOCK // 4])\ntile = tl.max_contiguous(tile, [2, 1])\n"
+        "tl.store(out_ptr + tile, 2 * tl.load(x_ptr + tile, mask=tile < n), mask=tile < n)",
+        "tile = tl.max_contiguous(tile, [2, 1])",
+    ),
+    "an assumption": ("tl.assume(n < 1000)\n" + STORE, "tl.assume(n < 1000)"),
+    "an assumption that holds": ("tl.assume(n >= 0)\n" + STORE, None),
+}
+
+
+@pytest.mark.parametrize("what", PROMISED)
+def test_a_promise_to_the_compiler_must_hold_where_it_matters(tmp_path: Path, what: str) -> None:
+    body, broken = PROMISED[what]
+    report = judge(tmp_path, body)
+    assert report.passed == (broken is None), report
+    if broken is not None:
+        finding = report.findings[0]
+        assert finding.kind == "false_promise" and report.hint and "Leave it out" in report.hint
+        assert finding.source is not None and finding.source.text.startswith(broken)
+
+
+SCANS = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def combine(a, b):
+    {combine}
+
+@triton.jit
+def kernel(x_ptr, out_ptr, row_stride, column_stride, columns, BLOCK: tl.constexpr):
+    row, lanes = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * row_stride + lanes * column_stride, mask=lanes < columns, other=0.0)
+    sums = tl.associative_scan(x, 0, combine, reverse={reverse})
+    tl.store(out_ptr + row, tl.sum(tl.where(lanes == {last}, sums, 0.0)))
+
+def row_sum(x):
+    out = torch.empty(len(x), dtype=x.dtype)
+    kernel[(len(x),)](x, out, *x.stride(), x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("combine", "kind"),
+    [
+        ("return a + b", None),
+        ("if b == 0.0:\n        b = a\n    else:\n        b = a + b\n    return b", "does_not_compile"),
+        ("return b + a * tl.where(b > 9.0, 1.001, 1.0)", "mismatch"),
+    ],
+)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_scan_that_depends_on_the_order_is_not_taken_from_left_to_right(
+    tmp_path: Path, combine: str, kind: str | None, reverse: bool
+) -> None:
+    path = tmp_path / "answer_file.py"
+    path.write_text(SCANS.format(combine=combine, reverse=reverse, last="0" if reverse else "columns - 1"))
+    report = check_file("row_sum", path, seed=0)
+    assert (report.findings[0].kind if report.findings else None) == kind, report

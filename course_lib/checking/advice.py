@@ -40,6 +40,11 @@ MESSAGES = {
         "A tensor arrives in a kernel as a pointer: an address, no value. `tl.load` it before computing; and what should "
         "be a number, such as `n`, must be passed as one (`x.numel()`)."
     ),
+    **dict.fromkeys(
+        ("'constexpr' object has no attribute", "'int' object has no attribute 'to'", "'int' object has no attribute 'dtype'"),
+        "An argument that is 1 becomes a constant at a launch: a Python number, without `.to`, `.dtype` or `.shape`. "
+        '`tl.cast(n, tl.int64)` takes it as well, and `@triton.jit(do_not_specialize=["n"])` keeps `n` a value.',
+    ),
     "'function' object is not subscriptable": "Is `@triton.jit` missing above the kernel?",
     "Did you forget to add @triton.jit": "Put `@triton.jit` above the kernel, and start it with `kernel[grid](…)`.",
     "required positional argument": (
@@ -164,6 +169,10 @@ GENERAL = {
         "Each element of the result is written by one lane, once. Do the offsets of the store differ from lane to lane?"
     ),
     "program_order": ("Programs run in any order. What one needs of another one's result belongs into a launch of its own."),
+    "false_promise": (
+        "Such a promise must hold for every input, and makes a right kernel faster at most. Leave it out: for its arguments, "
+        "Triton finds out at each launch which ones are multiples of 16."
+    ),
     "read_back": "Keep the value in a variable instead of reading it back.",
     "unwritten": "Which program should have written these elements, and at which offsets did it write?",
     "unwritten:no_program": (

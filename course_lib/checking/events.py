@@ -99,6 +99,20 @@ class Event:
 
 
 @dataclass(frozen=True)
+class BrokenPromise:
+    """A promise to the compiler, such as `tl.multiple_of`, that did not hold: `message` says which one and why.
+
+    Unless `certain`, it matters only if the result depends on what was loaded from places about which it was made.
+    """
+
+    launch: int
+    program: tuple[int, int, int]
+    source: SourceLine
+    message: str
+    certain: bool
+
+
+@dataclass(frozen=True)
 class Trace:
     """Everything that one call of a function did to memory. See `course_lib.trace`.
 

@@ -38,6 +38,7 @@ KINDS: dict[str, str] = {
     "read_back": "a program reads back from memory what it has just stored",
     "unwritten": "elements of the result were never written by a kernel",
     "uninitialized": "the result depends on memory that nothing was written to",
+    "false_promise": "what the kernel promises the compiler is not so",
     "overwritten": "a later call overwrites the result of an earlier one",
     "input_changed": "an input was changed",
     "too_much_traffic": "the kernel moves more memory than it needs to",

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from course_lib.checking import wire
-from course_lib.checking.events import Event, IntArray, Trace, View
+from course_lib.checking.events import BrokenPromise, Event, IntArray, Trace, View
 from course_lib.checking.findings import MOST_EVIDENCE, Finding
 
 VERBS = {"load": "reads", "store": "writes", "atomic": "updates"}
@@ -368,10 +368,26 @@ def read_before_written(trace: Trace) -> tuple[Event, int] | None:
     return None
 
 
-def undefined_lanes(trace: Trace, results: list[torch.Tensor]) -> Finding | None:
-    """Does the result change with what masked lanes without `other`, or memory that nothing was written to, happen to hold?
+def false_promise(trace: Trace, promise: BrokenPromise) -> Finding:
+    """A kernel has told the compiler what is not so, and uses the values about which it has."""
+    return Finding(
+        "false_promise",
+        f"in program {promise.program}, {promise.message}",
+        kernel=trace.launches[promise.launch].kernel,
+        program=promise.program,
+        source=promise.source,
+        details=(
+            "The interpreter takes no notice of it. A compiler relies on it: it may load or store several elements at once, "
+            "and let one lane's mask count for its neighbours.",
+        ),
+    )
 
-    `results` are those of the same call with different poison there, and `trace` is that of the first.
+
+def undefined_lanes(trace: Trace, results: list[torch.Tensor], promises: Sequence[BrokenPromise] = ()) -> Finding | None:
+    """Does the result change with what undefined lanes happen to hold?
+
+    Such are masked lanes without `other`, memory that nothing was written to, and lanes that are not as promised. `results` are
+    those of the same call with different poison there, and `trace` is that of the first.
     """
     first = results[0]
     for other in results[1:]:
@@ -384,6 +400,8 @@ def undefined_lanes(trace: Trace, results: list[torch.Tensor]) -> Finding | None
     if (fresh := read_before_written(trace)) is not None:
         return _uninitialized(trace, *fresh)
     blame = next((e for e in trace.events if e.kind == "load" and not e.other and e.masked), None)
+    if promises:
+        return false_promise(trace, promises[0])
     if blame is None:
         return None
     return Finding(

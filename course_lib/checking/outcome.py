@@ -26,7 +26,7 @@ import torch
 
 from course_lib.checking import wire
 from course_lib.checking.bundle import Bundle
-from course_lib.checking.events import COLUMNS, KIND_CODES, Event, Launch, Trace, View
+from course_lib.checking.events import COLUMNS, KIND_CODES, BrokenPromise, Event, Launch, Trace, View
 from course_lib.checking.inside import POSITION, VARIATIONS, content_of
 from course_lib.checking.limits import MOST_PROCESSES
 
@@ -43,9 +43,10 @@ class Call:
     `notes` says what limits the interpreter's result. `source_view` is the tensor that the result is a copy of, or the result's
     own view. `variation` names the way in which the call was run (`inside.VARIATIONS`).
 
-    `outside` lists tensors that changed outside any kernel: "name", and the "launch" before which it was noticed. `twice` lists
-    stores of different values to one element by one program: the "event", the "other" one, and the "element". `threads`
-    counts the process's threads.
+    `outside` lists tensors that changed outside any kernel: "name", the "launch" before which it was noticed, and whether the
+    call had not met it before ("new"). `twice` lists
+    stores of different values to one element by one program: the "event", the "other" one, and the "element".
+    `promises` are those to the compiler that did not hold. `threads` counts the process's threads.
     """
 
     case: int
@@ -60,6 +61,7 @@ class Call:
     source_view: View | None = None
     outside: tuple[dict[str, Any], ...] = ()
     twice: tuple[dict[str, int], ...] = ()
+    promises: tuple[BrokenPromise, ...] = ()
     threads: int = 1
 
 
@@ -221,6 +223,7 @@ def _read_call(content: bytes, case: int, variation: str, bundle: Bundle) -> Cal
         source_view=_view(header["result"]["source"]) if "source" in header["result"] else view,
         outside=tuple(map(dict, header.get("outside", ()))),
         twice=tuple({name: int(place) for name, place in store.items()} for store in header.get("twice", ())),
+        promises=tuple(_promise(promise, bundle) for promise in header.get("promises", ())),
         threads=int(header.get("threads", 1)),
     )
 
@@ -228,6 +231,11 @@ def _read_call(content: bytes, case: int, variation: str, bundle: Bundle) -> Cal
 def _grid(sizes: list[Any]) -> tuple[int, int, int]:
     x, y, z = map(int, sizes)
     return x, y, z
+
+
+def _promise(data: dict[str, Any], bundle: Bundle) -> BrokenPromise:
+    source = bundle.line(int(data["line"]))
+    return BrokenPromise(int(data["launch"]), _grid(data["program"]), source, str(data["message"]), bool(data["certain"]))
 
 
 def _view(data: dict[str, Any]) -> View:

@@ -18,7 +18,7 @@ import torch
 
 from course_lib.checking.events import COLUMNS, KIND_CODES, IntArray
 from course_lib.checking.hooks import Access, LaunchState, Place
-from course_lib.checking.hooks.model import BoolArray, CannotInterpret, Program
+from course_lib.checking.hooks.model import BoolArray, CannotInterpret, Program, Promise
 from course_lib.checking.inside import Whereabouts
 from course_lib.checking.storages import Storages, poison_value
 
@@ -70,6 +70,8 @@ class Recorder:
         """Stores of different values to one element by one program."""
         self.stores: dict[int, list[_Stored]] = {}
         self.barriers = 0
+        self.promises: list[dict[str, Any]] = []
+        """The first promise to the compiler that certainly does not hold, and the first that may matter."""
         self.locked = False
         """Whether the program that runs has put a value in another one's place, as it would to take a lock."""
 
@@ -105,6 +107,12 @@ class Recorder:
 
     def barrier(self) -> None:
         self.barriers += 1
+
+    def broken_promise(self, promise: Promise, certain: bool) -> None:
+        self.undefined += not certain
+        if all(earlier["certain"] != certain for earlier in self.promises):
+            place = {"launch": len(self.launches) - 1, "program": self.where.program, "line": promise.line}
+            self.promises.append({**place, "message": promise.message, "certain": certain})
 
     def swapped(self) -> None:
         self.locked = True
@@ -204,7 +212,8 @@ class Recorder:
     def verify(self, name: str, tensor: torch.Tensor) -> None:
         """Note it if a tensor does not hold what a kernel or torch left in it."""
         if not self.storages.as_remembered(tensor):
-            self.outside.append({"name": name, "launch": len(self.launches)})
+            new = self.storages.is_new(tensor)
+            self.outside.append({"name": name, "launch": len(self.launches), "new": new})
             self.storages.remember(tensor)
 
     # -- what leaves the process ----------------------------------------------------------------------------------
@@ -216,6 +225,7 @@ class Recorder:
             "notes": sorted(self.notes),
             "outside": self.outside,
             "twice": self.twice,
+            "promises": self.promises,
         }
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -319,7 +319,8 @@ def _judge_memory(work: Work, case: CaseRun) -> Finding | None:
     if finding:
         return finding
     poisoned = [call.result for call in case.calls if call.variation in POISONS and call.result is not None]
-    return memory.undefined_lanes(case.calls[0].trace, poisoned) or _overwritten(case) or _also(work.exercise, case)
+    first = case.calls[0]
+    return memory.undefined_lanes(first.trace, poisoned, first.promises) or _overwritten(case) or _also(work.exercise, case)
 
 
 def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None) -> Finding | None:
@@ -327,6 +328,7 @@ def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None)
     empty = case.want.numel() == 0  # then there is nothing to launch a kernel for
     trace = call.trace
     finding = (None if empty else _launched(call)) or memory.stray_access(trace) or memory.race(trace)
+    finding = finding or next((memory.false_promise(trace, broken) for broken in call.promises if broken.certain), None)
     finding = finding or memory.read_back(trace) or (memory.write_twice(trace, call.twice[0]) if call.twice else None)
     finding = finding or returned or (None if empty else _by_torch(work.exercise, call)) or _outside(call)
     if finding or call.source_view is None:
@@ -346,9 +348,12 @@ def _outside(call: Call) -> Finding | None:
     if not call.outside:
         return None
     seen = call.outside[0]
-    return Finding(
-        "computed_outside", f"{_named(seen['name'])} was given values by neither torch nor a kernel", details=details
+    how = (
+        "holds numbers that were not made in this call, by torch or a kernel"
+        if seen["new"]
+        else "was given values by neither torch nor a kernel"
     )
+    return Finding("computed_outside", f"{_named(seen['name'])} {how}", details=details)
 
 
 def _named(tensor: str) -> str:

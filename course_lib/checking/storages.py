@@ -63,6 +63,10 @@ class Storages:
         """What this tensor's storage holds now is as it should be."""
         self.contents[self.number(tensor)] = _checksum(tensor)
 
+    def is_new(self, tensor: torch.Tensor) -> bool:
+        """Whether this call has not met a tensor's storage: it was made before, or outside of torch."""
+        return self.number(tensor) not in self.contents
+
     def as_remembered(self, tensor: torch.Tensor) -> bool:
         """Whether a storage holds what was last remembered, or is new and small."""
         number = self.number(tensor)

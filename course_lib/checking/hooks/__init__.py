@@ -8,8 +8,10 @@ carried out. Two observers use this: the worker's recorder (`recorder.py`), whic
     model.py       what observers are told: launches, places in memory, accesses
     launches.py    arguments, grids, the order of programs, autotuning
     pointers.py    which tensor a pointer points into
+    promises.py    what a kernel tells the compiler, compared with the values
     memory.py      loads, stores, atomics, barriers
     arithmetic.py  reductions, and what the interpreter computes otherwise than a GPU does
+    frames.py      which line of a kernel is being run
     syntax.py      what a kernel's Python means: `and`, `or`, `not`, names imported from `triton.language`
 
 Not here: judging (`checking/memory.py`) and running (`worker.py`). These modules import Triton, so only import them where
@@ -20,7 +22,7 @@ from __future__ import annotations
 
 import triton.runtime.interpreter as interp
 
-from course_lib.checking.hooks import arithmetic, launches, memory, pointers, syntax
+from course_lib.checking.hooks import arithmetic, launches, memory, pointers, promises, syntax
 from course_lib.checking.hooks.guard import Guard
 from course_lib.checking.hooks.model import Access, CannotInterpret, LaunchState, Observer, Place, StrayAccess, state
 from course_lib.errors import rendered
@@ -33,7 +35,7 @@ def install(observer: Observer | None) -> None:
     state.observer = observer
     if getattr(interp.GridExecutor, "_course_hooked", False):
         return
-    for module in (syntax, arithmetic, launches, pointers, memory):
+    for module in (syntax, arithmetic, launches, pointers, promises, memory):
         module.patch()
     interp.GridExecutor._course_hooked = True
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.checking.hooks.model import Access, LaunchState, Place, Program, StrayAccess
+from course_lib.checking.hooks.model import Access, LaunchState, Place, Program, Promise, StrayAccess
 
 
 class Guard:
@@ -29,6 +29,9 @@ class Guard:
         return np.zeros((), dtype=dtype)
 
     def barrier(self) -> None:
+        pass
+
+    def broken_promise(self, promise: Promise, certain: bool) -> None:
         pass
 
     def swapped(self) -> None:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import functools
-import inspect
-import sys
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
-import triton
 import triton.runtime.interpreter as interp
 
+from course_lib.checking.hooks.frames import answer_frame
 from course_lib.checking.hooks.model import Access, BoolArray, CannotInterpret, LaunchState, Observer, state
 from course_lib.checking.hooks.pointers import VIEWS
-from course_lib.checking.inside import ANSWER_FILE
+from course_lib.checking.hooks.promises import broken_lanes
 
 
 class _Current:
@@ -62,6 +58,10 @@ def _patch_loads(builder: Any) -> None:
             fill = np.full(ptrs.data.shape, 0 if given else observer.poison(dtype), dtype=dtype)
         fill[active & ~inside] = observer.poison(dtype)
         value = interp._interpreter.load(ptrs.data, active & inside, fill, dtype)
+        if (broken := broken_lanes(ptrs, active)) is not None:
+            assert launch.promise is not None
+            observer.broken_promise(launch.promise, certain=kind == "atomic")
+            value[broken] = observer.poison(dtype)
         return interp.TensorHandle(value, ptrs.get_element_ty())
 
     interp.TritonSemantic.load = remembered
@@ -79,6 +79,9 @@ def _patch_stores(builder: Any) -> None:
         active = _mask_of(ptrs, mask)
         kind = "atomic" if _Current.atomic else "store"
         stored = np.broadcast_to(value.data, ptrs.data.shape)
+        if broken_lanes(ptrs, active) is not None:
+            assert launch.promise is not None
+            observer.broken_promise(launch.promise, certain=True)
         inside = _observe(observer, launch, kind, ptrs, active, True, self.grid_idx, stored)
         return store(self, ptrs, value, _handle_of(active & inside), *args, **kwargs)
 
@@ -165,7 +168,7 @@ def _observe(
         observer.stranger()
         return active
     inside_any = np.zeros(addresses.shape, dtype=np.bool_)
-    frame = _answer_frame()
+    frame = answer_frame()
     for position, view in enumerate(candidates):
         place = launch.places[view]
         offsets, inside = place.locate(addresses, width)
@@ -190,26 +193,6 @@ def _owners(launch: LaunchState, addresses: np.ndarray, active: BoolArray, width
     found = [place.locate(addresses, width)[1] for place in launch.places]
     owned = np.logical_or.reduce(found) if found else np.zeros(active.shape, dtype=np.bool_)
     return tuple(number for number, inside in enumerate(found) if (active & inside).any()) if owned[active].all() else ()
-
-
-def _answer_frame() -> FrameType:
-    """The kernel's own line: the innermost frame that belongs neither to Triton nor to this course.
-
-    For a kernel that an answer has imported, it is the line of the answer that launches it.
-    """
-    frame: FrameType | None = sys._getframe(2)
-    innermost: FrameType | None = None
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_OWN_FOLDERS):
-            innermost = innermost or frame
-            if name.endswith(ANSWER_FILE):
-                return frame
-        frame = frame.f_back
-    return innermost or sys._getframe(1)
-
-
-_OWN_FOLDERS = (str(Path(inspect.getfile(triton)).parent), str(Path(__file__).resolve().parents[1]))
 
 
 def _mask_of(ptrs: Any, mask: Any) -> BoolArray:

@@ -16,15 +16,27 @@ BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 Program = tuple[int, int, int]
 
 
+@dataclass(frozen=True)
+class Promise:
+    """What a kernel has promised the compiler on a line of its source, and is not so."""
+
+    message: str
+    line: int
+
+
 @dataclass
 class LaunchState:
-    """The launch under way: its kernel, grid, views, and where each view lies in memory."""
+    """The launch under way: its kernel, grid, views, and where each view lies in memory.
+
+    `promise` is the first one that does not hold for some lane of a tile.
+    """
 
     kernel: str
     grid: tuple[int, int, int]
     arguments: dict[str, Any]
     tensors: list[tuple[str, torch.Tensor]] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
+    promise: Promise | None = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +130,10 @@ class Observer(Protocol):
     def access(self, launch: LaunchState, access: Access) -> None: ...
 
     def barrier(self) -> None: ...
+
+    def broken_promise(self, promise: Promise, certain: bool) -> None:
+        """A promise to the compiler does not hold; unless `certain`, that matters if the result depends on what is loaded."""
+        ...
 
     def swapped(self) -> None:
         """A `tl.atomic_cas` found what it was to find, and put its value there."""
