@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import torch
 
 from course_lib import catalog
 from course_lib.catalog.model import Exercise
@@ -88,6 +89,19 @@ def test_every_exercise_has_wrong_and_right_answers_to_be_judged(name: str) -> N
     counts = Counter(path.parent for path in MUTANTS + VARIANTS)
     assert counts[HERE / "mutants" / name] >= 8
     assert counts[HERE / "variants" / name] >= 3
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_a_statement_says_how_tensors_lie_and_that_matrices_have_columns(name: str) -> None:
+    exercise = catalog.exercise(name)
+    made = [exercise.make_inputs(torch.Generator().manual_seed(0), **case) for case in exercise.cases]
+    tensors = [value for arguments in made for value in arguments if isinstance(value, torch.Tensor)]
+    if tensors:
+        contiguous = all(tensor.is_contiguous() for tensor in tensors)
+        assert contiguous == (" contiguous 1-D " in exercise.statement) != ("any strides" in exercise.statement)
+    matrices = [tensor for tensor in tensors if tensor.dim() > 1]
+    assert all(tensor.shape[1] for tensor in matrices)
+    assert not matrices or re.search("at least one|from 1 on", exercise.statement)
 
 
 @pytest.mark.parametrize("name", EXERCISES)

@@ -96,7 +96,11 @@ MATRICES: tuple[Params, ...] = (
     {"m": 300, "n": 5},
     {"m": 9, "n": 11, "values": "special"},
 )
-"""Shapes of a matrix: single rows and columns, tall, wide, each memory layout, and special values."""
+"""Shapes of a matrix: single rows and columns, tall, wide, each memory layout, and special values.
+
+None is empty, and the statements say so: `triton.next_power_of_2(0)` is 0, a block of no lanes does not compile, and to launch
+nothing where there is nothing is asked for with vectors.
+"""
 
 
 def drawn_shapes(numbers: random.Random) -> tuple[Params, ...]:
@@ -167,7 +171,11 @@ ROWS: tuple[Params, ...] = (
     {"m": 300, "n": 5},
     {"m": 0, "n": 5},
 )
-"""Shapes for work along rows: one element, many rows, none at all, long rows, and each memory layout."""
+"""Shapes for work along rows: one element, many rows, none at all, long rows, and each memory layout.
+
+None is without columns, and the statements say so: a block that is to cover such a row would have no lanes. Where there are no
+rows, a grid of `(n_rows,)` has no program.
+"""
 
 
 def drawn_rows(numbers: random.Random) -> tuple[Params, ...]:

@@ -132,7 +132,7 @@ VECTOR_ADD = Exercise(
     name="vector_add",
     lesson=NAME,
     signature="vector_add(x, y)",
-    statement="Return `x + y` for two 1-D fp32 tensors of the same length, which may be any length.",
+    statement="Return `x + y` for two contiguous 1-D fp32 tensors of the same length, which may be any length.",
     reference=lambda x, y: x + y,
     make_inputs=two_vectors,
     cases=(*LENGTHS, *SPECIAL_LENGTHS),
@@ -184,8 +184,8 @@ COPY_ROWS = Exercise(
     lesson=NAME,
     signature="copy_rows(x)",
     statement=(
-        "Return a contiguous copy of the 2-D fp32 tensor `x`, which may have any strides: transposed, sliced, or "
-        "expanded with stride 0. The kernel does the copying; leave `contiguous` and `clone` alone."
+        "Return a contiguous copy of the 2-D fp32 tensor `x`, which has at least one element and may have any strides: "
+        "transposed, sliced, or expanded with stride 0. The kernel does the copying; leave `contiguous` and `clone` alone."
     ),
     reference=lambda x: x.clone(),
     make_inputs=matrix,
@@ -249,7 +249,7 @@ REVERSE = Exercise(
     name="reverse",
     lesson=NAME,
     signature="reverse(x)",
-    statement="Return the elements of the 1-D fp32 tensor `x` in reverse order.",
+    statement="Return the elements of the contiguous 1-D fp32 tensor `x` in reverse order.",
     reference=lambda x: x.flip(0),
     make_inputs=vector,
     cases=(*LENGTHS, *SPECIAL_LENGTHS),
@@ -309,7 +309,10 @@ DIAGONAL = Exercise(
     name="diagonal",
     lesson=NAME,
     signature="diagonal(x)",
-    statement="Return the main diagonal of the 2-D fp32 tensor `x` (any shape and strides): a 1-D tensor of min(M, N) values.",
+    statement=(
+        "Return the main diagonal of the 2-D fp32 tensor `x`, which has at least one element and may have any strides: a 1-D "
+        "tensor of min(M, N) values."
+    ),
     reference=lambda x: x.diagonal().clone(),
     make_inputs=matrix,
     cases=MATRICES,

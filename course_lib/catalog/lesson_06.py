@@ -27,7 +27,8 @@ ROW_SUM = Exercise(
     lesson=NAME,
     signature="row_sum(x)",
     statement=(
-        "Return the sum of each row of the 2-D fp32 tensor `x`, which may have any shape and strides: a 1-D tensor of M values."
+        "Return the sum of each row of the 2-D fp32 tensor `x`, which has at least one column and may have any number of rows, "
+        "also 0, and any strides: a 1-D tensor of M values."
     ),
     reference=lambda x: x.double().sum(dim=1).float(),
     make_inputs=_rows_to_add,
@@ -83,8 +84,8 @@ ROW_VARIANCE = Exercise(
     signature="row_variance(x)",
     statement=(
         "Return the population variance of each row of the 2-D fp32 tensor `x`: the mean of (x − mean)², divided by the number "
-        "of columns and not by one less. `x` may have any shape and strides, and a mean far from 0. The result is 1-D, with M "
-        "values."
+        "of columns and not by one less. `x` has at least one column, and may have any number of rows, also 0, any strides, "
+        "and a mean far from 0. The result is 1-D, with M values."
     ),
     reference=lambda x: (x.double() - x.double().mean(dim=1, keepdim=True)).square().mean(dim=1).float(),
     make_inputs=_rows_that_vary,

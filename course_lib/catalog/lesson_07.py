@@ -52,8 +52,8 @@ MATMUL = Exercise(
     lesson=NAME,
     signature="matmul(a, b)",
     statement=(
-        "Return the matrix product `a @ b` of two 2-D fp32 tensors, M × K and K × N, of any sizes and strides. The result is "
-        "fp32."
+        "Return the matrix product `a @ b` of two 2-D fp32 tensors, M × K and K × N, of any sizes from 1 on "
+        "and any strides. The result is fp32."
     ),
     reference=lambda a, b: (a.double() @ b.double()).float(),
     make_inputs=_factors,

@@ -41,9 +41,9 @@ ROW_SOFTMAX = Exercise(
     lesson=NAME,
     signature="row_softmax(x)",
     statement=(
-        "Return the softmax of each row of the 2-D fp32 tensor `x`, as `torch.softmax(x, -1)` does: for any shape and strides, "
-        "for large and very negative values, and for rows with an infinity or NaN in them. Read each element at most three "
-        "times."
+        "Return the softmax of each row of the 2-D fp32 tensor `x`, as `torch.softmax(x, -1)` does: for any number of rows, "
+        "also 0, of at least one column, for any strides, for large and very negative values, and for rows with an infinity or "
+        "NaN in them. Read each element at most three times."
     ),
     reference=lambda x: torch.softmax(x.double(), dim=-1).float(),
     make_inputs=_scores,
