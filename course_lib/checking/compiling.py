@@ -70,7 +70,8 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     """Compile every launch that the answer makes on every case, for every target in turn.
 
     For each target all calls are made twice. The first time only begins to compile, so that several kernels can be compiled at
-    once; the second time each launch waits for its own, and raises where it would on a GPU. Notes which kernels were compiled,
+    once; the second time each launch waits for its own, and raises where it would on a GPU. The answer is imported anew each
+    time (some 3 ms), as it may have kept what it launched, and would not launch it again. Notes which kernels were compiled,
     and which calls of the launcher stopped over an error of its own, as they may where results are asked for that were never
     computed. If the compiler has trouble of its own, notes that instead.
     """
