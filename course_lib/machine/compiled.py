@@ -24,7 +24,7 @@ from course_lib.checking.bundle import Bundle
 from course_lib.checking.collect import bundle_kernel
 from course_lib.checking.findings import SourceLine
 from course_lib.checking.inside import ANSWER_FILE
-from course_lib.checking.stages import failure_finding
+from course_lib.checking.stages.failures import failure_finding
 from course_lib.checking.wire import CannotSend
 from course_lib.machine import instructions as code
 from course_lib.machine import store, tools

@@ -1,0 +1,98 @@
+"""What can be said of the result of one call: whether it is of the right kind, and how it differs from what is right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from course_lib.checking import memory
+from course_lib.checking.compare import compare
+from course_lib.checking.events import Event
+from course_lib.checking.findings import Finding
+from course_lib.checking.outcome import Call
+from course_lib.checking.stages.work import CaseRun, Work
+
+ORDERS = {"backward": "with the programs run from the last to the first", "shuffled": "with the programs run in another order"}
+OTHER_WAYS = {
+    "measured": "after the kernel had been run for autotuning, on the same tensors; `reset_to_zero` and `restore_value` of "
+    "`triton.autotune` undo what such runs leave behind"
+}
+
+NEAR = 0.05
+"""The largest relative difference of a result that is nearly right."""
+
+
+def returned_as_asked(work: Work, case: CaseRun, call: Call) -> Finding | None:
+    """Is what came back a tensor of the right shape, dtype and layout?"""
+    want = case.want
+    if call.result is None or call.result_view is None:
+        return Finding("wrong_type", f"the answer returned {call.returned}; a torch tensor was expected")
+    if call.result.shape != want.shape:
+        return Finding("wrong_shape", f"the result has shape {tuple(call.result.shape)}; expected was {tuple(want.shape)}")
+    if call.result.dtype != want.dtype:
+        return Finding("wrong_dtype", f"the result is of {call.result.dtype}; expected was {want.dtype}")
+    if work.exercise.contiguous and not memory.is_contiguous(call.result_view.shape, call.result_view.stride):
+        return Finding(
+            "wrong_layout", f"the result of shape {tuple(want.shape)} has strides {call.result_view.stride}: not contiguous"
+        )
+    return None
+
+
+def overwritten(case: CaseRun) -> Finding | None:
+    if not case.overwritten:
+        return None
+    return Finding(
+        "overwritten",
+        "the result had changed once the answer had been called again",
+        details=("Every call returns a tensor of its own. Allocate it inside the function, and keep nothing between calls.",),
+    )
+
+
+def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
+    """How a result differs from the reference, if it does."""
+    assert call.result is not None  # `_returned` has seen to that
+    want = case.want
+    mismatch = compare(call.result, want, work.exercise.tolerance)
+    if mismatch is None:
+        return None
+    mine = (e for e in call.trace.events if call.result_view and call.trace.view(e).storage == call.result_view.storage)
+    write = next((event for event in mine if event.kind != "load"), None)
+    unwritten = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
+    near = mismatch.kind == "mismatch" and bool(((call.result - want).abs() <= NEAR * want.abs()).all())
+    return Finding(
+        mismatch.kind,
+        mismatch.message,
+        pattern="fresh" if unwritten else "near" if near else "",
+        kernel=call.trace.launches[write.launch].kernel if write else None,
+        source=write.source if write else None,
+        count=mismatch.count,
+        details=(
+            *((_uninitialized(*unwritten),) if unwritten else ()),
+            *(
+                f"element {index[0] if len(index) == 1 else index}: got {got:.7g}, expected {wanted:.7g}"
+                for index, got, wanted in mismatch.examples
+            ),
+        ),
+        evidence={
+            "wrong": mismatch.wrong,
+            "elements": mismatch.total,
+            "varied": mismatch.total > 2 and not bool((want == want.flatten()[0]).all()),
+            "ordinary": all(bool(a.isfinite().all()) for a in case.arguments if isinstance(a, torch.Tensor)),
+        },
+    )
+
+
+def _uninitialized(event: Event, missing: int) -> str:
+    return (
+        f"Line {event.source.line}, `{event.source.text}`, reads {missing} element{'s' if missing > 1 else ''} that nothing "
+        "had been written to. Fresh memory may hold anything; the check fills it with NaN."
+    )
+
+
+def in_words(call: Call, finding: Finding | None) -> Finding | None:
+    """A finding, with the way in which the call was run, if it was not the first one."""
+    if finding is None or call.variation == "nan":
+        return finding
+    how = (ORDERS | OTHER_WAYS).get(call.variation, "with another configuration of the autotuned kernel")
+    return replace(finding, details=(f"This was seen {how}.", *finding.details))
