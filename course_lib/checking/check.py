@@ -22,7 +22,7 @@ from course_lib.checking.findings import Finding, Report
 from course_lib.checking.notebook import bundle_notebook
 from course_lib.checking.report import choose_hint
 from course_lib.checking.source import CannotBundle
-from course_lib.checking.stages import STAGES
+from course_lib.checking.stages import FLOWS
 from course_lib.checking.stages.work import Work
 from course_lib.progress import record
 
@@ -59,7 +59,7 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
     findings: list[Finding] = []
     ran: list[str] = []
     try:
-        for stage_name, stage in STAGES:
+        for stage_name, stage in FLOWS[exercise.works_on]:
             ran.append(stage_name)
             if findings := stage(work):
                 break

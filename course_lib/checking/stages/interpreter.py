@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import random
-import zlib
-from dataclasses import replace
-
-import torch
 
 from course_lib.catalog.model import Params
-from course_lib.checking import sandbox
 from course_lib.checking.findings import Finding
-from course_lib.checking.stages.failures import failure_finding
+from course_lib.checking.stages.cases import run_cases
 from course_lib.checking.stages.memory import use_of_memory
 from course_lib.checking.stages.work import AGAIN, CaseRun, Work, label
 
@@ -44,34 +39,13 @@ def interpret(work: Work) -> list[Finding]:
 
 
 def _run(work: Work, params: tuple[Params, ...], variations: bool = False) -> list[Finding]:
-    """Run these cases, and see whether earlier results live through later calls.
-
-    With `variations`, each is run in all the ways in which a GPU might, and two of them at last again, with other values. The
-    cases around the block size need none of that, as the smaller ones have partial tiles as well.
-    """
-    cases = [_case(work, p) for p in params]
-    if variations:
-        middle = sorted(range(len(cases)), key=lambda number: cases[number].size)[len(cases) // 2 :][:2]
-        cases += [_case(work, params[number], AGAIN) for number in middle]
-    outcome = sandbox.run(work.bundle, [case.arguments for case in cases], variations=variations)
-    for number, case in enumerate(cases):
-        calls = tuple(call for call in outcome.calls if call.case == number)
-        work.cases.append(replace(case, calls=calls, overwritten=number in outcome.overwritten))
-    work.printed = work.printed or outcome.printed
-    if outcome.failure is None:
+    failed = run_cases(work, params, variations)
+    if failed is None:
         return []
     # What the finished cases show says more than that the time was up, or that no elements need care.
-    if outcome.failure.kind in ("timeout", "crash") and (shown := use_of_memory(work)):
+    if failed.failure.kind in ("timeout", "crash") and (shown := use_of_memory(work)):
         return shown
-    failed = cases[outcome.failure.case].label if 0 <= outcome.failure.case < len(cases) else None
-    return [failure_finding(outcome.failure, work.bundle, failed)]
-
-
-def _case(work: Work, params: Params, suffix: str = "") -> CaseRun:
-    name = label(params) + suffix
-    generator = torch.Generator().manual_seed(work.seed ^ zlib.crc32(name.encode()))
-    arguments = work.exercise.make_inputs(generator, **params)
-    return CaseRun(name, arguments, work.exercise.reference(*arguments))
+    return [failed.finding]
 
 
 def _tiles(case: CaseRun) -> set[int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -10,6 +12,7 @@ from course_lib.checking import memory
 from course_lib.checking.compare import compare
 from course_lib.checking.events import Event
 from course_lib.checking.findings import Finding
+from course_lib.checking.numbers import Numbers, as_numbers
 from course_lib.checking.outcome import Call
 from course_lib.checking.stages.work import CaseRun, Work
 
@@ -24,8 +27,10 @@ NEAR = 0.05
 
 
 def returned_as_asked(work: Work, case: CaseRun, call: Call) -> Finding | None:
-    """Is what came back a tensor of the right shape, dtype and layout?"""
+    """Is what came back of the right kind: a tensor of the right shape, dtype and layout, or so many numbers?"""
     want = case.want
+    if case.form != "tensor":
+        return _returned_numbers(case, call)
     if call.result is None or call.result_view is None:
         return Finding("wrong_type", f"the answer returned {call.returned}; a torch tensor was expected")
     if call.result.shape != want.shape:
@@ -37,6 +42,30 @@ def returned_as_asked(work: Work, case: CaseRun, call: Call) -> Finding | None:
             "wrong_layout", f"the result of shape {tuple(want.shape)} has strides {call.result_view.stride}: not contiguous"
         )
     return None
+
+
+def numbers_of(call: Call) -> Numbers | None:
+    """What came back as numbers; a tensor without axes is one number, one with one axis is a list."""
+    return call.numbers or (None if call.result is None else as_numbers(call.result))
+
+
+def _returned_numbers(case: CaseRun, call: Call) -> Finding | None:
+    wanted = "a number" if case.form == "number" else "a list of numbers"
+    got = numbers_of(call)
+    if got is None:
+        shape = "" if call.result is None else f" of shape {tuple(call.result.shape)}"
+        return Finding("wrong_type", f"the answer returned {call.returned}{shape}; {wanted} was expected")
+    if got.form != case.form:
+        returned = f"a list of {counted(got)}" if got.form == "list" else "a single number"
+        return Finding("wrong_type", f"the answer returned {returned}; {wanted} was expected")
+    if got.tensor.shape != case.want.shape:
+        return Finding("wrong_shape", f"the result has {counted(got)}; expected were {len(case.want)}")
+    return None
+
+
+def counted(numbers: Numbers) -> str:
+    """How many numbers, in words."""
+    return f"{len(numbers.values)} number{'' if len(numbers.values) == 1 else 's'}"
 
 
 def overwritten(case: CaseRun) -> Finding | None:
@@ -51,36 +80,45 @@ def overwritten(case: CaseRun) -> Finding | None:
 
 def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
     """How a result differs from the reference, if it does."""
-    assert call.result is not None  # `_returned` has seen to that
     want = case.want
-    mismatch = compare(call.result, want, work.exercise.tolerance)
+    numbers = numbers_of(call) if case.form != "tensor" else None
+    got = numbers.tensor if numbers else call.result
+    assert got is not None  # `returned_as_asked` has seen to that
+    mismatch = compare(got, want, work.exercise.tolerance)
     if mismatch is None:
         return None
     mine = (e for e in call.trace.events if call.result_view and call.trace.view(e).storage == call.result_view.storage)
     write = next((event for event in mine if event.kind != "load"), None)
     unwritten = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
-    near = mismatch.kind == "mismatch" and bool(((call.result - want).abs() <= NEAR * want.abs()).all())
+    near = mismatch.kind == "mismatch" and bool(((got - want).abs() <= NEAR * want.abs()).all())
     return Finding(
         mismatch.kind,
-        mismatch.message,
+        mismatch.message if case.form != "number" else "the number is wrong",
         pattern="fresh" if unwritten else "near" if near else "",
         kernel=call.trace.launches[write.launch].kernel if write else None,
         source=write.source if write else None,
         count=mismatch.count,
         details=(
             *((_uninitialized(*unwritten),) if unwritten else ()),
-            *(
-                f"element {index[0] if len(index) == 1 else index}: got {got:.7g}, expected {wanted:.7g}"
-                for index, got, wanted in mismatch.examples
-            ),
+            *(f"{_place(case, index)}got {one:.7g}, expected {wanted:.7g}" for index, one, wanted in mismatch.examples),
         ),
         evidence={
             "wrong": mismatch.wrong,
             "elements": mismatch.total,
             "varied": mismatch.total > 2 and not bool((want == want.flatten()[0]).all()),
-            "ordinary": all(bool(a.isfinite().all()) for a in case.arguments if isinstance(a, torch.Tensor)),
+            "ordinary": all(map(_is_finite, case.arguments)),
         },
     )
+
+
+def _place(case: CaseRun, index: tuple[int, ...]) -> str:
+    return "" if case.form == "number" else f"element {index[0] if len(index) == 1 else index}: "
+
+
+def _is_finite(argument: Any) -> bool:
+    if isinstance(argument, (tuple, list)):
+        return all(map(_is_finite, argument))
+    return bool(argument.isfinite().all()) if isinstance(argument, torch.Tensor) else argument not in (math.inf, -math.inf)
 
 
 def _uninitialized(event: Event, missing: int) -> str:

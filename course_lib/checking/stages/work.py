@@ -12,6 +12,7 @@ import torch
 from course_lib.catalog.model import Exercise, Params
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.findings import Finding, Skipped
+from course_lib.checking.numbers import Form
 from course_lib.checking.outcome import Call
 
 AGAIN = ", again with other values"
@@ -25,15 +26,24 @@ class CaseRun:
     label: str
     arguments: tuple[Any, ...]
     want: torch.Tensor
-    """What the reference makes of the arguments."""
+    """What the reference makes of the arguments; as float64 if that is no tensor."""
+    form: Form = "tensor"
     calls: tuple[Call, ...] = ()
+    deaf: Call | None = None
+    """The call in which simulated threads got nothing from each other."""
     overwritten: bool = False
     """Whether the result no longer held, after later calls, what it had held at first."""
 
     @property
     def size(self) -> int:
         """How large the case is, for picking the smallest that fails."""
-        return sum(a.numel() if isinstance(a, torch.Tensor) else a if isinstance(a, int) else 0 for a in self.arguments)
+        return sum(map(_size, self.arguments))
+
+
+def _size(argument: Any) -> int:
+    if isinstance(argument, torch.Tensor):
+        return argument.numel()
+    return len(argument) if isinstance(argument, (tuple, list)) else argument if isinstance(argument, int) else 0
 
 
 @dataclass
