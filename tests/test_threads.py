@@ -11,11 +11,13 @@ from course_lib.checking import threads
 from course_lib.checking.blocks import BlockRun, Meeting, Origin, Waiting, noted, read
 from course_lib.checking.check import check_file
 from course_lib.checking.findings import SourceLine
+from course_lib.checking.numbers import Numbers
 from course_lib.machine.undefined import UNDEFINED
 from course_lib.machine.warp import Stuck, UndefinedValue, run_block, watching
 
 BLOCK = BlockRun(threads=64, warp_size=32, exchanges=10)
 LANE = Origin("lane", thread=40, place="lane 24", line=7)
+FINE, NAN = Numbers("number", (1.0,)), float("nan")
 UNWRITTEN = Origin("unwritten", thread=2, place="partial[2]", line=9)
 
 BUTTERFLY = """
@@ -44,24 +46,38 @@ def line_of(number: int) -> SourceLine:
 
 
 @pytest.mark.parametrize(
-    ("blocks", "asked", "undefined", "kind", "pattern", "words"),
+    ("blocks", "asked", "results", "kind", "pattern", "words"),
     [
-        ((), 64, (), "no_block", "", "no block"),
-        ((replace(BLOCK, warp_size=64),), 64, (), "not_as_asked", "", "64 lanes"),
-        ((BLOCK, BLOCK), 64, (), "not_as_asked", "", "2 blocks"),
-        ((replace(BLOCK, threads=1),), 64, (), "not_as_asked", "", "has 1 thread;"),
-        ((replace(BLOCK, races=2, race=Meeting("p[1]: …", 4)),), 64, (), "shared_race", "", "2 places"),
-        ((replace(BLOCK, stuck=(Waiting("shfl", 3, 5, 1),)),), 64, (), "stuck", "", "thread 5 waits at `shfl` in line 3"),
-        ((replace(BLOCK, undecided=8, origin=LANE),), 64, (), "undefined_value", "lane", "compares"),
-        ((replace(BLOCK, origin=LANE),), 64, (0, 1), "undefined_value", "lane", "2 of the results"),
-        ((replace(BLOCK, origin=UNWRITTEN),), 64, (0,), "undefined_value", "unwritten", "the result is undefined"),
-        ((BLOCK,), 64, (0,), "undefined_value", "", "the result is undefined"),
+        ((), 64, FINE, "no_block", "", "no block"),
+        ((replace(BLOCK, warp_size=64),), 64, FINE, "not_as_asked", "", "64 lanes"),
+        ((BLOCK, BLOCK), 64, FINE, "not_as_asked", "", "2 blocks"),
+        ((replace(BLOCK, threads=1),), 64, FINE, "not_as_asked", "", "has 1 thread;"),
+        ((replace(BLOCK, races=2, race=Meeting("p[1]: …", 4)),), 64, FINE, "shared_race", "", "2 places"),
+        ((replace(BLOCK, stuck=(Waiting("shfl", 3, 5, 1),)),), 64, FINE, "stuck", "", "thread 5 waits at `shfl` in line 3"),
+        ((replace(BLOCK, undecided=8, origin=LANE),), 64, FINE, "undefined_value", "lane", "compares"),
+        (
+            (replace(BLOCK, origin=LANE),),
+            64,
+            Numbers("list", (NAN, NAN, 1.0), (0, 1)),
+            "undefined_value",
+            "lane",
+            "2 of 3 results are",
+        ),
+        (
+            (replace(BLOCK, origin=UNWRITTEN),),
+            64,
+            Numbers("number", (NAN,), (0,)),
+            "undefined_value",
+            "unwritten",
+            "the result is undefined",
+        ),
+        ((BLOCK,), 64, Numbers("list", (0.0, NAN), (1,)), "undefined_value", "", "1 of 2 results is undefined, first result 1"),
     ],
 )
 def test_what_threads_did_is_judged(
-    blocks: tuple[BlockRun, ...], asked: int, undefined: tuple[int, ...], kind: str, pattern: str, words: str
+    blocks: tuple[BlockRun, ...], asked: int, results: Numbers, kind: str, pattern: str, words: str
 ) -> None:
-    found = threads.judge(blocks, asked, undefined, line_of)
+    found = threads.judge(blocks, asked, results, line_of)
     assert found is not None
     assert (found.kind, found.pattern) == (kind, pattern)
     assert words in found.message
@@ -69,20 +85,20 @@ def test_what_threads_did_is_judged(
 
 @pytest.mark.parametrize("block", [BLOCK, replace(BLOCK, origin=LANE)])
 def test_undefined_values_that_were_left_aside_are_no_fault(block: BlockRun) -> None:
-    assert threads.judge((block,), 64, (), line_of) is None
-    assert threads.judge((block,) * 3, 0, (), line_of) is None
+    assert threads.judge((block,), 64, FINE, line_of) is None
+    assert threads.judge((block,) * 3, 0, None, line_of) is None
 
 
 def test_a_race_goes_before_what_comes_of_it() -> None:
     both = replace(BLOCK, races=1, race=Meeting("p[1]: …", 4), undecided=8, origin=UNWRITTEN)
-    found = threads.judge((both,), 64, (0,), line_of)
+    found = threads.judge((both,), 64, Numbers("number", (NAN,), (0,)), line_of)
     assert found is not None
     assert (found.kind, found.source) == ("shared_race", line_of(4))
 
 
 def test_the_line_of_threads_that_are_stuck_is_that_of_the_shuffle() -> None:
     stuck = (Waiting("syncthreads", 12, 0, 32), Waiting("shfl_xor", 20, 32, 16))
-    found = threads.judge((replace(BLOCK, stuck=stuck),), 64, (), line_of)
+    found = threads.judge((replace(BLOCK, stuck=stuck),), 64, FINE, line_of)
     assert found is not None and found.source == line_of(20)
 
 

@@ -246,8 +246,8 @@ WARP_MAX = Exercise(
             frozenset({"no_block", "scaled", "mismatch"}),
         ),
         Hint(
-            "Every lane takes part in every exchange, so it needs a value even where `lanes` has none for it: one that "
-            "changes no maximum. 0 does, as soon as all values are negative.",
+            "Every lane takes part in every exchange, so it needs a value even where `lanes` has none for it: one that can "
+            "never be the maximum. (0 can, when all others are negative.)",
             frozenset({"undefined_value", "undefined_value:lane", "crash"}),
         ),
         Hint(
@@ -326,7 +326,8 @@ BLOCK_SUM = Exercise(
             frozenset({"shared_race"}),
         ),
         Hint(
-            "`run_block(block_sum_kernel, n_threads, values).results[0]` is what thread 0 returned.",
+            "One block, of exactly as many threads as asked: `run_block(block_sum_kernel, n_threads, values)`. Its "
+            "`.results[0]` is what thread 0 returned.",
             frozenset({"not_as_asked", "wrong_type", "wrong_shape"}),
         ),
     ),

@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 from course_lib.checking.blocks import BlockRun, Origin, Waiting
 from course_lib.checking.findings import Finding, SourceLine
+from course_lib.checking.numbers import Numbers
 
 LineOf = Callable[[int], SourceLine]
 """From a line of the bundle to the line as its author knows it."""
 WARP_SIZE = 32
 
 
-def judge(blocks: Sequence[BlockRun], asked: int, undefined: Sequence[int], line_of: LineOf) -> Finding | None:
+def judge(blocks: Sequence[BlockRun], asked: int, results: Numbers | None, line_of: LineOf) -> Finding | None:
     """What is wrong with the runs of one call; None if nothing is.
 
-    `asked` is how many threads the block must have, or 0 for any number; `undefined` are the places of undefined results.
+    `asked` is how many threads the block must have, or 0 for any number; `results` is None if they are no numbers.
     """
     if not blocks:
         return Finding(
@@ -28,7 +29,7 @@ def judge(blocks: Sequence[BlockRun], asked: int, undefined: Sequence[int], line
         return Finding("not_as_asked", f"the block has warps of {other} lanes; asked is for warps of {WARP_SIZE}")
     found = (_stuck(block, line_of) or _race(block, line_of) or _undecided(block, line_of) for block in blocks)
     finding = next(filter(None, found), None) or _as_asked(blocks, asked)
-    return finding or (_undefined(blocks, undefined, line_of) if undefined else None)
+    return finding or (_undefined(blocks, results, line_of) if results and results.undefined else None)
 
 
 def _as_asked(blocks: Sequence[BlockRun], asked: int) -> Finding | None:
@@ -83,12 +84,14 @@ def _undecided(block: BlockRun, line_of: LineOf) -> Finding | None:
     )
 
 
-def _undefined(blocks: Sequence[BlockRun], undefined: Sequence[int], line_of: LineOf) -> Finding:
+def _undefined(blocks: Sequence[BlockRun], results: Numbers, line_of: LineOf) -> Finding:
     origin = next((block.origin for block in blocks if block.origin), None)
-    count = len(undefined)
+    count = len(results.undefined)
+    are = "is" if count == 1 else "are"
+    some = f"{count} of {len(results.values)} results {are} undefined, first result {results.undefined[0]}"
     return Finding(
         "undefined_value",
-        "the result is undefined" if count == 1 else f"{count} of the results are undefined, the first at place {undefined[0]}",
+        "the result is undefined" if results.form == "number" else some,
         pattern=origin.kind if origin else "",
         source=line_of(origin.line) if origin else None,
         count=count,
@@ -106,7 +109,7 @@ def _told(origin: Origin | None, line_of: LineOf) -> tuple[str, ...]:
 
 
 def known_alone(blocks: Sequence[BlockRun], results: Sequence[float], deaf: Mapping[int, float]) -> Finding | None:
-    """What it means that results were defined although shuffles and shared memory told no thread anything of another.
+    """What it means that results were defined although shuffles and shared memory brought nothing from other threads.
 
     `deaf` are those results by their place, `results` the ordinary ones. If they are the same, nobody needed to be told. If
     they are not, the answer has seen that values were undefined, and did without.
@@ -124,7 +127,7 @@ def known_alone(blocks: Sequence[BlockRun], results: Sequence[float], deaf: Mapp
     which = "the result was" if total == 1 else "all results were" if len(deaf) == total else f"result {first} was"
     return Finding(
         "computed_outside",
-        f"{which} the same when shuffles and shared memory told no thread anything of another",
+        f"{which} the same in a run in which shuffles and shared memory brought nothing from other threads",
         pattern="alone" if any(block.exchanges for block in blocks) else "no_exchange",
         details=("Each thread may read its own values of the arguments; what others have it must get from them.",),
     )

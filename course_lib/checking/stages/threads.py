@@ -24,9 +24,8 @@ def exchange(work: Work) -> list[Finding]:
 def _threads_of_case(work: Work, case: CaseRun) -> Finding | None:
     asked = work.exercise.n_threads(*case.arguments)
     for call in case.calls:
-        numbers = numbers_of(call)
-        undefined = numbers.undefined if numbers else ()
-        finding = threads.judge(call.blocks, asked, undefined, work.bundle.line) or returned_as_asked(work, case, call)
+        judged = threads.judge(call.blocks, asked, numbers_of(call), work.bundle.line)
+        finding = judged or returned_as_asked(work, case, call)
         if finding:
             return finding
     return None
