@@ -238,6 +238,7 @@ WARP_MAX = Exercise(
         *({"n": n, "values": "negative"} for n in (32, 1, 5, 16, 31)),
         {"n": 9, "values": "infinite"},
     ),
+    tolerance=Tolerance(rtol=1e-6),
     drawn=lambda numbers: tuple({"n": numbers.randint(4, 30), "values": values} for values in ("normal", "negative")),
     hints=(
         Hint(
@@ -288,7 +289,7 @@ BLOCK_SUM = Exercise(
         ),
     ),
     drawn=_drawn_blocks,
-    tolerance=Tolerance(rtol=1e-9, atol=1e-9),
+    tolerance=Tolerance(rtol=1e-5, atol=1e-5),
     hints=(
         Hint(
             "Three steps: each thread adds up its own values; each warp its lanes, by five shuffles; and then the warps' "
