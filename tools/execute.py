@@ -111,6 +111,8 @@ def sanitize(text: str) -> str:
 
     >>> sanitize("<function f at 0x7f53c0ffee00>")
     '<function f at 0x…>'
+    >>> sanitize("__shfl_xor_sync(0xffffffff, value, 1)")
+    '__shfl_xor_sync(0xffffffff, value, 1)'
     """
     for pattern, replacement in _patterns():
         text = re.sub(pattern, replacement, text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,6 +18,11 @@ from course_lib.checking.events import Trace
 
 Params = Mapping[str, Any]
 """What makes one case: the keyword arguments of `Exercise.make_inputs`, for example ``{"n": 129}``."""
+
+
+Result = torch.Tensor | float | Sequence[float]
+"""What a reference returns. An exercise about threads or numbers may return one number, or a sequence of them."""
+WorksOn = Literal["gpu", "threads", "numbers"]
 
 
 @dataclass(frozen=True)
@@ -49,16 +54,21 @@ class Exercise:
     `reference` is evaluated on inputs that the answer never sees. `make_inputs(generator, **params)` returns the
     positional arguments of one case. `cases` are fixed parameters; `straddle(block)` adds cases around the block size
     that the answer turns out to use, so that no choice of block escapes a partial tile.
+
+    `works_on` chooses how it is judged (`checking.stages.FLOWS`): "gpu" is for Triton kernels, "threads" for kernels of the
+    thread simulator (`machine/warp.py`), "numbers" for plain Python or torch, of which nothing but the result is judged, and
+    that it keeps to `forbids`.
     """
 
     name: str
     lesson: str
     signature: str
     statement: str
-    reference: Callable[..., torch.Tensor]
+    reference: Callable[..., Result]
     make_inputs: Callable[..., tuple[Any, ...]]
     cases: tuple[Params, ...]
     hints: tuple[Hint, ...]
+    works_on: WorksOn = "gpu"
     straddle: Callable[[int], tuple[Params, ...]] = lambda block: ()
     tolerance: Tolerance = Tolerance()
     in_place: bool = False
@@ -75,6 +85,10 @@ class Exercise:
     """Further cases, drawn anew for every seed, so that nobody can know all sizes beforehand."""
     also: Callable[[Trace], str | None] = lambda trace: None
     """What else the statement asks of the kernels: None if a call's trace shows it, or a sentence that says what is amiss."""
+    n_threads: Callable[..., int] = lambda *arguments: 0
+    """How many threads the block must have for these arguments; 0 for any number. For exercises about threads."""
+    forbids: frozenset[str] = frozenset()
+    """Operations of torch that the answer may not use, by the names that torch gives them inside, such as "_softmax"."""
 
     kind: Literal["exercise"] = "exercise"
 

@@ -5,6 +5,10 @@ Pure tables and look-ups. A hint of the exercise itself goes before the general 
 
 from __future__ import annotations
 
+_YIELD_FROM = (
+    "A function that waits for other threads is called with `yield from`: `value = yield from warp_sum(thread, value)`."
+)
+
 MESSAGES = {
     "'Autotuner' object is not callable": "A kernel is started with a grid: `kernel[grid](…)`.",
     "without a grid": (
@@ -85,6 +89,17 @@ MESSAGES = {
     ),
     "step must be greater than zero": "torch has no negative steps. Count backwards in the kernel's offsets.",
     "EOF when reading": "Nobody is there to answer `input()` while an answer is judged. Take what you need from the arguments.",
+    "'_Exchange'": (
+        "A shuffle has to wait for the other lanes: put `yield` before it, as in `(yield thread.shfl_xor(value, 16))`."
+    ),
+    "and 'generator'": _YIELD_FROM,
+    "'generator' and": _YIELD_FROM,
+    "a kernel yields what its thread waits for": (
+        "`yield` stands before what a thread waits for, and nothing else: `thread.syncthreads()` and the shuffles."
+    ),
+    "a GPU would go on, with other memory": (
+        "How many elements does the array need, and which threads touch it? Give it one for each warp."
+    ),
     "is not defined": (
         "Is the name spelt as where it was set? One that is first set inside an `if` or a loop of a kernel does not exist "
         "after it."
@@ -111,7 +126,7 @@ GENERAL = {
         "Python itself raises errors; only what goes past it ends a process: addresses made by hand, `ctypes`, `os`. An "
         "answer needs none of these."
     ),
-    "wrong_type": "Return the tensor that your kernel has written to.",
+    "wrong_type": "Return what the exercise asks for: as a rule the tensor that your kernel has written to.",
     "wrong_shape": "The result's shape is decided where you allocate it. The kernel only fills it.",
     "wrong_dtype": "The result's dtype is decided where you allocate it: `torch.empty_like(x)` takes that of `x`.",
     "wrong_layout": (
@@ -119,7 +134,37 @@ GENERAL = {
     ),
     "no_kernel": "Write the computation as a `@triton.jit` function, and start it with `kernel[grid](…)`.",
     "computed_outside": "Let the kernel compute the numbers, from pointers to the arguments, and store them.",
-    "not_as_asked": "Read once more how the work is to be shared out between programs.",
+    "computed_outside:alone": (
+        "A thread reads its own values only, such as `values[thread.index]`. What others have reaches it by a shuffle, or by "
+        "shared memory and a barrier."
+    ),
+    "computed_outside:no_exchange": (
+        "Let each thread read its own value only, and get those of others by `yield thread.shfl_xor(value, distance)`, or by "
+        "shared memory and a barrier."
+    ),
+    "forbidden": "Write it with simpler operations: the exercise says which ones it leaves to you.",
+    "no_block": "`run_block(kernel, n_threads, …)` runs `kernel(thread, …)` for each thread of a block.",
+    "stuck": (
+        "Every lane of a warp must come to a shuffle, and every thread of the block to a barrier. Move it out of the `if`, and "
+        "let the `if` choose the values only."
+    ),
+    "shared_race": (
+        "Between a write and another thread's read there must be a barrier: `yield thread.syncthreads()`. Without `yield`, "
+        "nobody waits."
+    ),
+    "undefined_value": "Which thread is the first to get the undefined value, and from whom?",
+    "undefined_value:lane": (
+        "A warp that is not full has lanes that do not exist. Take what a shuffle brings only if the lane that it comes from "
+        "is there."
+    ),
+    "undefined_value:looked_at": (
+        "`UNDEFINED` stands for whatever a GPU happens to deliver. Work out from the numbers of lanes and threads whether the "
+        "other one is there."
+    ),
+    "undefined_value:unwritten": (
+        "Shared memory holds nothing at first. Read only those elements to which a thread has written."
+    ),
+    "not_as_asked": "Read once more how the work is to be shared out between programs or threads.",
     "torch_compute": "Move that computation into the kernel.",
     "torch_compute:value": (
         "The launcher has no need of values. Sizes are numbers already: `x.numel()`, `x.shape`, `x.stride(0)`."

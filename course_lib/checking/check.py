@@ -1,6 +1,6 @@
 """`check` and `check_file`: an answer goes in, a `Report` comes out.
 
-The stages are in `stages.py`, in the order in which they run; the first that finds something ends the check.
+The stages are in `stages/`, in the order in which they run; the first that finds something ends the check.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from course_lib.checking.findings import Finding, Report
 from course_lib.checking.notebook import bundle_notebook
 from course_lib.checking.report import choose_hint
 from course_lib.checking.source import CannotBundle
-from course_lib.checking.stages import STAGES, Work
+from course_lib.checking.stages import FLOWS
+from course_lib.checking.stages.work import Work
 from course_lib.progress import record
 
 
@@ -58,7 +59,7 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
     findings: list[Finding] = []
     ran: list[str] = []
     try:
-        for stage_name, stage in STAGES:
+        for stage_name, stage in FLOWS[exercise.works_on]:
             ran.append(stage_name)
             if findings := stage(work):
                 break

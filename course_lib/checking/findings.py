@@ -20,14 +20,20 @@ KINDS: dict[str, str] = {
     "memory_limit": "the answer used too much memory",
     "killed": "the answer's process died",
     # what came back is not what was asked for
-    "wrong_type": "the answer returned something else than a tensor",
+    "wrong_type": "the answer returned something else than was asked for",
     "wrong_shape": "the result has the wrong shape",
     "wrong_dtype": "the result has the wrong dtype",
     "wrong_layout": "the result is not laid out as asked",
     "no_kernel": "no Triton kernel was launched",
     "torch_compute": "torch was asked to do what is the kernel's work",
-    "computed_outside": "numbers were put into a tensor outside any kernel",
+    "computed_outside": "numbers were computed in another place than they should be",
     "not_as_asked": "the work is shared out in another way than was asked for",
+    "forbidden": "the answer used what this exercise rules out",
+    # simulated threads
+    "no_block": "no block of threads was run",
+    "stuck": "threads wait for each other for ever",
+    "shared_race": "two threads race for one place of shared memory",
+    "undefined_value": "the result depends on a value that CUDA does not define",
     # memory
     "load_out_of_bounds": "a load reaches outside its tensor",
     "store_out_of_bounds": "a store reaches outside its tensor",
@@ -70,6 +76,15 @@ _STRAYS = {
     "unmasked": "no lane was masked off",
 }
 PATTERNS: dict[str, dict[str, str]] = {
+    "computed_outside": {
+        "alone": "simulated threads exchanged values, and did not need to",
+        "no_exchange": "simulated threads exchanged nothing",
+    },
+    "undefined_value": {
+        "lane": "from a lane that took no part in a shuffle",
+        "unwritten": "from shared memory that nothing was written to",
+        "looked_at": "the answer looks whether a value is `UNDEFINED`",
+    },
     "torch_compute": {"value": "only to get a number out of a tensor", "copy": "only to copy"},
     "load_out_of_bounds": _STRAYS,
     "store_out_of_bounds": _STRAYS,

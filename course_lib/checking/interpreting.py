@@ -17,11 +17,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.checking import hooks, pretend_gpu, wire
+from course_lib.catalog.model import WorksOn
+from course_lib.checking import blocks, hooks, pretend_gpu, wire
 from course_lib.checking.inside import ANSWER_FILE, POISONS, Save, Whereabouts, load_answer, load_arrays, save_call
 from course_lib.checking.launcher import watching
+from course_lib.checking.numbers import as_numbers
 from course_lib.checking.pretend_gpu import PretendGpu
 from course_lib.checking.recorder import Recorder, Variation
+from course_lib.machine import warp
 
 MOST_CONFIGURATIONS = 4
 """How many configurations of an autotuned kernel one case is run with; the next case goes on with the next ones."""
@@ -41,15 +44,19 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     warnings.filterwarnings("ignore", module=r"(torch|triton|course_lib)\.")  # what a library says of itself helps nobody here
     with PretendGpu():
         answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
-    arrays, save = load_arrays(), request["save"]
+    arrays, save, works_on = load_arrays(), request["save"], request["works_on"]
     kept: list[tuple[int, torch.Tensor, int]] = []
     for number, values in enumerate(request["cases"]):
         where.begin(number)
-        recorder, result = call(answer, values, arrays, Variation(), where, f"case_{number:03d}_nan.npz", save)
+        recorder, result = call(answer, values, arrays, Variation(), where, f"case_{number:03d}_nan.npz", save, works_on)
         if type(result) is torch.Tensor:
             kept.append((number, result, _checksum(result)))
         for variation in variations(number, recorder) if request["variations"] else ():
-            call(answer, values, arrays, variation, where, f"case_{number:03d}_{variation.name}.npz", save)
+            call(answer, values, arrays, variation, where, f"case_{number:03d}_{variation.name}.npz", save, works_on)
+    if works_on == "threads":  # after all others: what an answer keeps from a call is not to be what deaf threads left
+        for number, values in enumerate(request["cases"]):
+            where.begin(number)
+            call(answer, values, arrays, Variation("deaf", deaf=True), where, f"case_{number:03d}_deaf.npz", save, works_on)
     overwritten = [number for number, result, checksum in kept if _checksum(result) != checksum]
     save("kept.json", json.dumps({"overwritten": overwritten}).encode())
 
@@ -69,7 +76,14 @@ def variations(case: int, recorder: Recorder) -> Iterator[Variation]:
 
 
 def call(
-    answer: Any, values: list[Any], arrays: Any, variation: Variation, where: Whereabouts, file: str, save: Save
+    answer: Any,
+    values: list[Any],
+    arrays: Any,
+    variation: Variation,
+    where: Whereabouts,
+    file: str,
+    save: Save,
+    works_on: WorksOn,
 ) -> tuple[Recorder, Any]:
     """Call the answer once on fresh copies of its arguments and save what it returned and did."""
     arguments = wire.unpack(values, arrays, poison=float("nan"))
@@ -80,20 +94,32 @@ def call(
     where.program, where.launch, where.line = (-1, -1, -1), -1, -1
     where.write()
     hooks.install(recorder)
-    with PretendGpu(), watching(recorder) as operations:
-        result = answer(*arguments)
+    ends = _endings(works_on, variation)
+    with PretendGpu(), watching(recorder) as operations, warp.watching(variation.deaf) as watch:
+        try:
+            result = answer(*arguments)
+        except ends as end:
+            result = end
     for _, tensor in tensors:
         recorder.verify("an argument", tensor)
     saved = recorder.arrays()
-    outcome = _result(result, recorder, saved)
+    outcome = _result(result, recorder, saved, works_on)
     for position, tensor in tensors:
         saved[f"after_{position}"] = wire.values_of(wire.once(tensor))
     header = {**recorder.header(), "ops": operations, "threads": threading.active_count(), "result": outcome}
+    header["blocks"] = [blocks.noted(*run).plain() for run in watch.runs]
     save_call(file, header, saved, save)
     return recorder, result
 
 
-def _result(result: Any, recorder: Recorder, saved: dict[str, np.ndarray]) -> dict[str, Any]:
+def _endings(works_on: WorksOn, variation: Variation) -> tuple[type[Exception], ...]:
+    """The errors that are no crash but say something: about the threads, and of deaf ones that they need each other."""
+    if variation.deaf:
+        return (Exception,)
+    return (warp.Stuck, warp.UndefinedValue) if works_on == "threads" else ()
+
+
+def _result(result: Any, recorder: Recorder, saved: dict[str, np.ndarray], works_on: WorksOn) -> dict[str, Any]:
     """What came back, as plain data. Only a plain tensor counts as one: a subclass may lie about its values."""
     if type(result) is torch.Tensor and result.layout == torch.strided:
         recorder.verify("the result", result)
@@ -103,6 +129,9 @@ def _result(result: Any, recorder: Recorder, saved: dict[str, np.ndarray]) -> di
             source = copies[number]
         view = recorder.view("result", result)
         return {"view": view, "source": recorder.view("result", source)}
+    if works_on != "gpu" and (found := as_numbers(result)) is not None:
+        saved["result"] = np.array(found.values, dtype=np.float64)
+        return {"form": found.form, "undefined": found.undefined}
     kind = f"tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
     return {"type": kind, "repr": repr(result)[:200]}
 

@@ -24,11 +24,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib.checking import wire
+from course_lib.checking import blocks, wire
+from course_lib.checking.blocks import BlockRun
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.events import COLUMNS, KIND_CODES, BrokenPromise, Event, Launch, Trace, View
 from course_lib.checking.inside import POSITION, VARIATIONS, content_of
 from course_lib.checking.limits import MOST_PROCESSES
+from course_lib.checking.numbers import Form, Numbers
 
 MOST_RESULT_BYTES = 2**30
 """Most that is read of one result. A call may record 240 MB of offsets, and return tensors besides."""
@@ -47,6 +49,8 @@ class Call:
     call had not met it before ("new"). `twice` lists
     stores of different values to one element by one program: the "event", the "other" one, and the "element".
     `promises` are those to the compiler that did not hold. `threads` counts the process's threads.
+
+    Where it need not be a tensor, what came back may be `numbers` instead. `blocks` are the runs of the thread simulator.
     """
 
     case: int
@@ -63,6 +67,8 @@ class Call:
     twice: tuple[dict[str, int], ...] = ()
     promises: tuple[BrokenPromise, ...] = ()
     threads: int = 1
+    numbers: Numbers | None = None
+    blocks: tuple[BlockRun, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -225,6 +231,8 @@ def _read_call(content: bytes, case: int, variation: str, bundle: Bundle) -> Cal
         twice=tuple({name: int(place) for name, place in store.items()} for store in header.get("twice", ())),
         promises=tuple(_promise(promise, bundle) for promise in header.get("promises", ())),
         threads=int(header.get("threads", 1)),
+        numbers=_numbers(header["result"], arrays),
+        blocks=tuple(map(blocks.read, header.get("blocks", ()))),
     )
 
 
@@ -256,9 +264,18 @@ def _read_result(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[t
     if "view" in data:
         view = _view(data["view"])
         return wire.tensor_of(arrays["result"], view.dtype, list(view.shape)), view, "a tensor"
+    if "form" in data:
+        return None, None, "numbers"
     if data["type"] == "NoneType":
         return None, None, "None (is the `return` missing?)"
     return None, None, f"{'an' if data['type'][:1] in 'aeiou' else 'a'} {data['type']}, {data['repr']}"
+
+
+def _numbers(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> Numbers | None:
+    if "form" not in data:
+        return None
+    form: Form = "number" if data["form"] == "number" else "list"
+    return Numbers(form, tuple(arrays["result"].astype(np.float64).tolist()), tuple(map(int, data["undefined"])))
 
 
 def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle: Bundle) -> tuple[Event, ...]:

@@ -42,6 +42,8 @@ class Variation:
     tuning: int = 0
     measured: bool = False
     """Whether an autotuned kernel has been run before, on the same arguments, to be measured."""
+    deaf: bool = False
+    """Whether simulated threads get nothing from each other (`machine.warp.watching`). This does change a result."""
 
 
 class TooMuchTraffic(RuntimeError):

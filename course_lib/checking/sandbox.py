@@ -25,6 +25,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from course_lib.catalog.model import WorksOn
 from course_lib.checking import wire
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.limits import GRACE as GRACE
@@ -47,6 +48,7 @@ def run(
     *,
     mode: Literal["interpret", "compile", "assemble", "gpu"] = "interpret",
     variations: bool = True,
+    works_on: WorksOn = "gpu",
     targets: tuple[int, ...] = (),
     launch: dict[str, Any] | None = None,
     limits: Limits | None = None,
@@ -54,9 +56,10 @@ def run(
     """Call `bundle.name` once for each tuple of arguments in `cases`, in one fresh process.
 
     In mode "interpret", kernels run in Triton's interpreter, and with `variations` a call is repeated in the other ways in
-    which a GPU might run it: see `interpreting.variations`. In mode "compile", every launch is compiled for each compute
-    capability in `targets` (80 is sm_80), and nothing is run. In mode "assemble", `bundle.name` is a kernel, and is compiled
-    once as `launch` says (see `machine/assembling.py`). In mode "gpu", kernels are compiled and run on this machine's GPU.
+    which a GPU might run it: see `interpreting.variations`; `works_on` says what may be returned (`Exercise.works_on`). In mode
+    "compile", every launch is compiled for each compute capability in `targets` (80 is sm_80), and nothing is run. In mode
+    "assemble", `bundle.name` is a kernel, and is compiled once as `launch` says (see `machine/assembling.py`). In mode "gpu",
+    kernels are compiled and run on this machine's GPU.
 
     Raises `wire.CannotSend` for arguments that are not plain data, and `SandboxError` when no process can be had.
     """
@@ -70,7 +73,7 @@ def run(
         try:
             key = secrets.token_hex(32)
             options = {"mode": mode, "variations": variations, "targets": list(targets), "limits": asdict(limits), "key": key}
-            _write_request(folder, bundle, cases, {**options, "launch": launch})
+            _write_request(folder, bundle, cases, {**options, "works_on": works_on, "launch": launch})
             reply = zygote.request(folder, limits)
             if reply["stopped"] in TOO_LITTLE:
                 raise SandboxError(TOO_LITTLE[reply["stopped"]])

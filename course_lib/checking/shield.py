@@ -33,6 +33,8 @@ import course_lib
 JUDGE = ("course_lib.catalog", "course_lib.checking")
 PLAIN = frozenset({"course_lib.checking", *(f"course_lib.checking.{name}" for name in ("events", "findings", "literal"))})
 """Modules of the judge that hold values only, and that figures and bundles need."""
+SIMULATOR = tuple(f"course_lib.machine.{name}" for name in ("warp", "trace", "undefined"))
+"""What answers use and the judge watches: here for both, and to be left as it is."""
 
 OFF_LIMITS = frozenset(
     "_getframe _current_frames currentframe getouterframes f_back f_locals f_globals tb_frame gi_frame cr_frame ag_frame "
@@ -64,7 +66,7 @@ def put_up(answer: pathlib.Path) -> None:
     for name in ("hint", "progress", *(name for name, module in course_lib._LAZY.items() if module.startswith(JUDGE))):
         setattr(course_lib, name, _not_here(name))
     own = [module for name, module in sys.modules.items() if name.startswith(JUDGE)]
-    _kept.extend(_namespaces(own))
+    _kept.extend(_namespaces([*own, *(sys.modules[name] for name in SIMULATOR if name in sys.modules)]))
     for module in own:
         del sys.modules[module.__name__]
         vars(course_lib).pop(module.__name__.removeprefix("course_lib."), None)

@@ -10,7 +10,7 @@ from typing import Any
 from course_lib.checking import sandbox
 from course_lib.checking.collect import bundle_function
 from course_lib.checking.events import Trace
-from course_lib.checking.stages import failure_finding
+from course_lib.checking.stages.failures import failure_finding
 from course_lib.errors import PlainError
 
 

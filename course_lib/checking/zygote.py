@@ -167,6 +167,7 @@ def _rehearse(mode: str, scratch: Path) -> None:
             "answer": "rehearse",
             "cases": [parcel.values],
             "variations": False,
+            "works_on": "gpu",
             "targets": [80],
             "save": lambda *_: None,
         }

@@ -24,7 +24,7 @@ from course_lib.checking.bundle import Bundle
 from course_lib.checking.collect import bundle_kernel
 from course_lib.checking.findings import SourceLine
 from course_lib.checking.inside import ANSWER_FILE
-from course_lib.checking.stages import failure_finding
+from course_lib.checking.stages.failures import failure_finding
 from course_lib.checking.wire import CannotSend
 from course_lib.machine import instructions as code
 from course_lib.machine import store, tools
@@ -118,8 +118,9 @@ class Compiled:
         return {line: tuple(i for i in self.instructions if i.line == line) for line in ordered}
 
     def __repr__(self) -> str:
+        warps = f"{self.num_warps} warp{'' if self.num_warps == 1 else 's'}"
         return (
-            f"<{self.kernel} for {self.target}: {self.num_warps} warps, {self.registers} registers, {self.spills} spilled, "
+            f"<{self.kernel} for {self.target}: {warps}, {self.registers} registers, {self.spills} spilled, "
             f"{self.shared} bytes of shared memory, {len(self.instructions)} instructions; {self.provenance}>"
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from course_lib.machine.undefined import UNDEFINED
@@ -15,7 +15,7 @@ AccessKind = Literal["read", "write"]
 class Shuffle:
     """One exchange within a warp. Per lane: what it gave, the lane that it reads from, and what it got.
 
-    Lanes that did not take part have None for all three.
+    Lanes that did not take part have None for all three. `line` is where the kernel asked for it.
     """
 
     warp: int
@@ -23,17 +23,19 @@ class Shuffle:
     gave: tuple[Any, ...]
     source: tuple[int | None, ...]
     got: tuple[Any, ...]
+    line: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class Access:
-    """One access to shared memory: by which thread, to which place, and with which value."""
+    """One access to shared memory: by which thread, to which place, with which value, and in which line of the kernel."""
 
     thread: int
     kind: AccessKind
     array: str
     index: int
     value: Any
+    line: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

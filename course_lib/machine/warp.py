@@ -20,22 +20,54 @@ Not here: several blocks, global memory (arguments are ordinary Python), atomics
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 from course_lib.machine.trace import Access, AccessKind, Barrier, Race, Run, Shuffle, ShuffleOp
 from course_lib.machine.undefined import UNDEFINED, UndefinedValue, maximum, minimum
 
-__all__ = ["FULL_MASK", "UNDEFINED", "Stuck", "Thread", "UndefinedValue", "maximum", "minimum", "run_block", "source_lane"]
+__all__ = [
+    "FULL_MASK",
+    "UNDEFINED",
+    "Stuck",
+    "Thread",
+    "UndefinedValue",
+    "Watch",
+    "maximum",
+    "minimum",
+    "run_block",
+    "source_lane",
+    "watching",
+]
 
 FULL_MASK = -1
 """All lanes of a warp: CUDA's 0xffffffff."""
 MOST_THREADS = 1024
 
 
+@dataclass(frozen=True)
+class Waiting:
+    """Threads that wait in one line of a kernel, for `what`: "syncthreads", "syncwarp" or a shuffle."""
+
+    what: str
+    line: int
+    threads: tuple[int, ...]
+
+
 class Stuck(RuntimeError):
-    """Threads wait for each other for ever; the message says who waits where."""
+    """Threads wait for each other for ever; the message and `waiting` say who waits where."""
+
+    def __init__(self, waiting: tuple[Waiting, ...]) -> None:
+        told = "; ".join(f"{_span(one.threads)} at {one.what} in line {one.line}" for one in waiting)
+        super().__init__(
+            f"threads wait for others that do not come: {told}. A shuffle and syncwarp wait for every lane that the mask names "
+            "and that has not returned, syncthreads for every thread of the block that has not returned"
+        )
+        self.waiting = waiting
 
 
 def run_block(kernel: Callable[..., Any], n_threads: int, *arguments: Any, warp_size: int = 32) -> Run:
@@ -52,7 +84,51 @@ def run_block(kernel: Callable[..., Any], n_threads: int, *arguments: Any, warp_
     """
     if not 1 <= n_threads <= MOST_THREADS:
         raise ValueError(f"a block has from 1 to {MOST_THREADS} threads, not {n_threads}")
-    return _Block(n_threads, warp_size).run(kernel, arguments)
+    watches = _watches.get()
+    block = _Block(n_threads, warp_size, deaf=any(watch.deaf for watch in watches))
+    error: Exception | None = None
+    try:
+        block.run(kernel, arguments)
+    except Exception as problem:
+        error = problem
+        raise
+    finally:
+        for watch in watches:
+            watch.runs.append((block.so_far(), error))
+    return block.so_far()
+
+
+@dataclass
+class Watch:
+    """What `watching` sees: every run, as far as it came, with the error that ended it."""
+
+    deaf: bool
+    runs: list[tuple[Run, Exception | None]] = field(default_factory=list)
+
+
+_watches: ContextVar[tuple[Watch, ...]] = ContextVar("watches", default=())
+
+
+@contextmanager
+def watching(deaf: bool = False) -> Iterator[Watch]:
+    """See every block that is run meanwhile. If they are `deaf`, what threads would get from each other is `UNDEFINED`.
+
+    What deaf threads still know, they know without each other.
+
+    >>> def first_of_all(thread, values):
+    ...     return (yield thread.shfl(values[thread.lane], 0))
+    >>> with watching(deaf=True) as watch:
+    ...     run_block(first_of_all, 4, [10, 11, 12, 13]).results
+    (10, UNDEFINED, UNDEFINED, UNDEFINED)
+    >>> len(watch.runs)
+    1
+    """
+    watch = Watch(deaf)
+    before = _watches.set((*_watches.get(), watch))
+    try:
+        yield watch
+    finally:
+        _watches.reset(before)
 
 
 def source_lane(op: ShuffleOp, lane: int, operand: int, width: int = 32, warp_size: int = 32) -> int:
@@ -84,16 +160,18 @@ class _Exchange:
     operand: int
     width: int
     mask: int
+    line: int
 
 
 @dataclass(frozen=True)
 class _SyncWarp:
     mask: int
+    line: int
 
 
 @dataclass(frozen=True)
 class _SyncThreads:
-    pass
+    line: int
 
 
 _Request = _Exchange | _SyncWarp | _SyncThreads
@@ -120,36 +198,41 @@ class Thread:
 
     def shfl_xor(self, value: Any, lane_mask: int, *, width: int | None = None, mask: int = FULL_MASK) -> _Request:
         """Get the value of the lane whose number differs in the bits of `lane_mask`."""
-        return self._exchange("shfl_xor", value, lane_mask, width, mask)
+        return self._exchange("shfl_xor", value, lane_mask, width, mask, _line_of_caller())
 
     def shfl_down(self, value: Any, delta: int, *, width: int | None = None, mask: int = FULL_MASK) -> _Request:
         """Get the value of the lane that is `delta` higher; its own where there is none in the group."""
-        return self._exchange("shfl_down", value, delta, width, mask)
+        return self._exchange("shfl_down", value, delta, width, mask, _line_of_caller())
 
     def shfl_up(self, value: Any, delta: int, *, width: int | None = None, mask: int = FULL_MASK) -> _Request:
         """Get the value of the lane that is `delta` lower; its own where there is none in the group."""
-        return self._exchange("shfl_up", value, delta, width, mask)
+        return self._exchange("shfl_up", value, delta, width, mask, _line_of_caller())
 
     def shfl(self, value: Any, lane: int, *, width: int | None = None, mask: int = FULL_MASK) -> _Request:
         """Get the value of the given lane of the group."""
-        return self._exchange("shfl", value, lane, width, mask)
+        return self._exchange("shfl", value, lane, width, mask, _line_of_caller())
 
     def syncwarp(self, mask: int = FULL_MASK) -> _Request:
         """Wait for the lanes of `mask`; what they wrote to shared memory before can be read after."""
-        return _SyncWarp(self._lanes_of(mask))
+        return _SyncWarp(self._lanes_of(mask), _line_of_caller())
 
     def syncthreads(self) -> _Request:
         """Wait at a barrier for all threads of the block; what they wrote to shared memory before can be read after."""
-        return _SyncThreads()
+        return _SyncThreads(_line_of_caller())
 
-    def _exchange(self, op: ShuffleOp, value: Any, operand: int, width: int | None, mask: int) -> _Request:
+    def _exchange(self, op: ShuffleOp, value: Any, operand: int, width: int | None, mask: int, line: int) -> _Request:
         width = self.warp_size if width is None else width
         if width < 1 or width & (width - 1) or width > self.warp_size:
             raise ValueError(f"a shuffle's width is a power of two up to {self.warp_size}, not {width}")
-        return _Exchange(op, value, operand, width, self._lanes_of(mask))
+        return _Exchange(op, value, operand, width, self._lanes_of(mask), line)
 
     def _lanes_of(self, mask: int) -> int:
         return mask & ((1 << self.warp_size) - 1)
+
+
+def _line_of_caller() -> int:
+    """The line from which the method was called that calls this."""
+    return sys._getframe(2).f_lineno
 
 
 _Stamp = tuple[int, int]
@@ -179,11 +262,14 @@ class SharedArray:
 
     def __getitem__(self, index: int) -> Any:
         cell = self._cell(index)
-        return UNDEFINED if self.block.raced(self._access("read", index, cell.value), cell) else cell.value
+        unheard = self.block.deaf and cell.write is not None and cell.write[0].thread != self.thread.index
+        raced = self.block.raced(self._access("read", index, cell.value, _line_of_caller()), cell)
+        return UNDEFINED if raced or unheard else cell.value
 
     def __setitem__(self, index: int, value: Any) -> None:
         cell = self._cell(index)
-        cell.value = UNDEFINED if self.block.raced(self._access("write", index, value), cell) else value
+        raced = self.block.raced(self._access("write", index, value, _line_of_caller()), cell)
+        cell.value = UNDEFINED if raced else value
 
     def _cell(self, index: int) -> _Cell:
         if not 0 <= index < len(self.cells):
@@ -191,8 +277,8 @@ class SharedArray:
             raise IndexError(f"{where}, outside its {len(self.cells)} elements; a GPU would go on, with other memory")
         return self.cells[index]
 
-    def _access(self, kind: AccessKind, index: int, value: Any) -> Access:
-        return Access(self.thread.index, kind, self.name, index, value)
+    def _access(self, kind: AccessKind, index: int, value: Any, line: int) -> Access:
+        return Access(self.thread.index, kind, self.name, index, value, line)
 
 
 # --- what runs it ---------------------------------------------------------------------------------------------------
@@ -201,8 +287,8 @@ class SharedArray:
 class _Block:
     """Runs each thread until it waits, and lets those go on that have what they wait for, the first warp foremost."""
 
-    def __init__(self, n_threads: int, warp_size: int) -> None:
-        self.warp_size = warp_size
+    def __init__(self, n_threads: int, warp_size: int, deaf: bool) -> None:
+        self.warp_size, self.deaf = warp_size, deaf
         self.threads = [Thread(index, n_threads, warp_size, self) for index in range(n_threads)]
         self.warps = [range(first, min(first + warp_size, n_threads)) for first in range(0, n_threads, warp_size)]
         self.coroutines: list[Any] = []
@@ -212,7 +298,7 @@ class _Block:
         self.events: list[Shuffle | Access | Barrier] = []
         self.races: list[Race] = []
 
-    def run(self, kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Run:
+    def run(self, kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         for thread in self.threads:
             started = kernel(thread, *arguments)
             self.coroutines.append(started)
@@ -223,6 +309,8 @@ class _Block:
         while self.waiting:
             if not any(self._step(warp) for warp in self.warps) and not self._pass_barrier():
                 raise Stuck(self._who_waits())
+
+    def so_far(self) -> Run:
         return Run(tuple(self.results), tuple(self.events), tuple(self.races), self.warp_size)
 
     def shared_array(self, name: str, size: int) -> list[_Cell]:
@@ -299,8 +387,9 @@ class _Block:
             source[lane] = source_lane(op, lane, request.operand, request.width, self.warp_size)
         for lane in lanes:
             there = source[lane]
-            got[lane] = gave[there] if there in lanes else UNDEFINED
-        self.events.append(Shuffle(self.warps.index(warp), op, tuple(gave), tuple(source), tuple(got)))
+            got[lane] = gave[there] if there in lanes and not (self.deaf and there != lane) else UNDEFINED
+        first = self.waiting[threads[0]]
+        self.events.append(Shuffle(self.warps.index(warp), op, tuple(gave), tuple(source), tuple(got), first.line))
         for lane in lanes:
             self._resume(warp.start + lane, got[lane])
 
@@ -325,28 +414,24 @@ class _Block:
             self._resume(index, None)
         return True
 
-    def _who_waits(self) -> str:
+    def _who_waits(self) -> tuple[Waiting, ...]:
         places: dict[tuple[str, int], list[int]] = {}
         for index, request in sorted(self.waiting.items()):
             names = {_SyncThreads: "syncthreads", _SyncWarp: "syncwarp"}
             what = request.op if isinstance(request, _Exchange) else names[type(request)]
-            places.setdefault((what, self.coroutines[index].gi_frame.f_lineno), []).append(index)
-        told = "; ".join(f"{_span(threads)} at {what} in line {line}" for (what, line), threads in places.items())
-        return (
-            f"threads wait for others that do not come: {told}. A shuffle and syncwarp wait for every lane that the mask names "
-            "and that has not returned, syncthreads for every thread of the block that has not returned"
-        )
+            places.setdefault((what, request.line), []).append(index)
+        return tuple(Waiting(what, line, tuple(threads)) for (what, line), threads in places.items())
 
 
 def _alike(one: _Request | None, other: _Request) -> bool:
     """Whether two threads stand at the same instruction, with the same mask; the lane that each asks for may differ."""
     if isinstance(one, _Exchange) and isinstance(other, _Exchange):
         return (one.op, one.mask) == (other.op, other.mask)
-    return isinstance(one, _SyncWarp) and one == other
+    return isinstance(one, _SyncWarp) and isinstance(other, _SyncWarp) and one.mask == other.mask
 
 
-def _span(threads: list[int]) -> str:
+def _span(threads: tuple[int, ...]) -> str:
     if len(threads) == 1:
         return f"thread {threads[0]}"
-    whole = threads == list(range(threads[0], threads[-1] + 1))
+    whole = threads == tuple(range(threads[0], threads[-1] + 1))
     return f"threads {threads[0]} to {threads[-1]}" if whole else f"{len(threads)} threads from {threads[0]} on"

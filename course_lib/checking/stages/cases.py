@@ -1,0 +1,68 @@
+"""Making an exercise's cases, and running the answer on them in a process of its own."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from dataclasses import dataclass, replace
+
+import torch
+
+from course_lib.catalog.model import Params
+from course_lib.checking import sandbox
+from course_lib.checking.findings import Finding
+from course_lib.checking.numbers import as_numbers
+from course_lib.checking.outcome import Failure
+from course_lib.checking.stages.failures import failure_finding
+from course_lib.checking.stages.work import AGAIN, CaseRun, Work, label
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Why cases did not all come to their end, as it was and in words."""
+
+    failure: Failure
+    finding: Finding
+
+
+def run(work: Work) -> list[Finding]:
+    """The stage that runs the answer on every case, and asks no more than that it comes to its end."""
+    drawn = work.exercise.drawn(random.Random(work.seed))
+    failed = run_cases(work, (*work.exercise.cases, *drawn), variations=True)
+    return [failed.finding] if failed else []
+
+
+def run_cases(work: Work, params: tuple[Params, ...], variations: bool = False) -> Failed | None:
+    """Run these cases, and see whether earlier results live through later calls.
+
+    With `variations`, each is run in all the ways in which a GPU might, and two of them at last again, with other values. The
+    cases around the block size need none of that, as the smaller ones have partial tiles as well.
+    """
+    cases = [_case(work, p) for p in params]
+    if variations:
+        middle = sorted(range(len(cases)), key=lambda number: cases[number].size)[len(cases) // 2 :][:2]
+        cases += [_case(work, params[number], AGAIN) for number in middle]
+    arguments = [case.arguments for case in cases]
+    outcome = sandbox.run(work.bundle, arguments, variations=variations, works_on=work.exercise.works_on)
+    for number, case in enumerate(cases):
+        made = [call for call in outcome.calls if call.case == number]
+        calls = tuple(call for call in made if call.variation != "deaf")
+        deaf = next((call for call in made if call.variation == "deaf"), None)
+        work.cases.append(replace(case, calls=calls, deaf=deaf, overwritten=number in outcome.overwritten))
+    work.printed = work.printed or outcome.printed
+    if outcome.failure is None:
+        return None
+    failed = cases[outcome.failure.case].label if 0 <= outcome.failure.case < len(cases) else None
+    return Failed(outcome.failure, failure_finding(outcome.failure, work.bundle, failed))
+
+
+def _case(work: Work, params: Params, suffix: str = "") -> CaseRun:
+    name = label(params) + suffix
+    generator = torch.Generator().manual_seed(work.seed ^ zlib.crc32(name.encode()))
+    arguments = work.exercise.make_inputs(generator, **params)
+    want = work.exercise.reference(*arguments)
+    if isinstance(want, torch.Tensor):
+        return CaseRun(name, arguments, want)
+    numbers = as_numbers(want)
+    assert numbers is not None, f"the reference of {work.exercise.name} returned {want!r}"
+    return CaseRun(name, arguments, numbers.tensor, numbers.form)

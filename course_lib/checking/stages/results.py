@@ -1,0 +1,133 @@
+"""What can be said of the result of one call: whether it is of the right kind, and how it differs from what is right."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from course_lib.checking import memory
+from course_lib.checking.compare import compare
+from course_lib.checking.events import Event
+from course_lib.checking.findings import Finding
+from course_lib.checking.numbers import Numbers, as_numbers
+from course_lib.checking.outcome import Call
+from course_lib.checking.stages.work import CaseRun, Work
+
+ORDERS = {"backward": "with the programs run from the last to the first", "shuffled": "with the programs run in another order"}
+OTHER_WAYS = {
+    "measured": "after the kernel had been run for autotuning, on the same tensors; `reset_to_zero` and `restore_value` of "
+    "`triton.autotune` undo what such runs leave behind"
+}
+
+
+def returned_as_asked(work: Work, case: CaseRun, call: Call) -> Finding | None:
+    """Is what came back of the right kind: a tensor of the right shape, dtype and layout, or so many numbers?"""
+    want = case.want
+    if case.form != "tensor":
+        return _returned_numbers(case, call)
+    if call.result is None or call.result_view is None:
+        return Finding("wrong_type", f"the answer returned {call.returned}; a torch tensor was expected")
+    if call.result.shape != want.shape:
+        return Finding("wrong_shape", f"the result has shape {tuple(call.result.shape)}; expected was {tuple(want.shape)}")
+    if call.result.dtype != want.dtype:
+        return Finding("wrong_dtype", f"the result is of {call.result.dtype}; expected was {want.dtype}")
+    if work.exercise.contiguous and not memory.is_contiguous(call.result_view.shape, call.result_view.stride):
+        return Finding(
+            "wrong_layout", f"the result of shape {tuple(want.shape)} has strides {call.result_view.stride}: not contiguous"
+        )
+    return None
+
+
+def numbers_of(call: Call) -> Numbers | None:
+    """What came back as numbers; a tensor without axes is one number, one with one axis is a list."""
+    return call.numbers or (None if call.result is None else as_numbers(call.result))
+
+
+def _returned_numbers(case: CaseRun, call: Call) -> Finding | None:
+    wanted = "a number" if case.form == "number" else "a list of numbers"
+    got = numbers_of(call)
+    if got is None:
+        shape = "" if call.result is None else f" of shape {tuple(call.result.shape)}"
+        return Finding("wrong_type", f"the answer returned {call.returned}{shape}; {wanted} was expected")
+    if got.form != case.form:
+        returned = f"a list of {counted(got)}" if got.form == "list" else "a single number"
+        return Finding("wrong_type", f"the answer returned {returned}; {wanted} was expected")
+    if got.tensor.shape != case.want.shape:
+        return Finding("wrong_shape", f"the result has {counted(got)}; expected were {len(case.want)}")
+    return None
+
+
+def counted(numbers: Numbers) -> str:
+    """How many numbers, in words."""
+    return f"{len(numbers.values)} number{'' if len(numbers.values) == 1 else 's'}"
+
+
+def overwritten(case: CaseRun) -> Finding | None:
+    if not case.overwritten:
+        return None
+    return Finding(
+        "overwritten",
+        "the result had changed once the answer had been called again",
+        details=("Every call returns a tensor of its own. Allocate it inside the function, and keep nothing between calls.",),
+    )
+
+
+def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
+    """How a result differs from the reference, if it does."""
+    want = case.want
+    numbers = numbers_of(call) if case.form != "tensor" else None
+    got = numbers.tensor if numbers else call.result
+    assert got is not None  # `returned_as_asked` has seen to that
+    mismatch = compare(got, want, work.exercise.tolerance)
+    if mismatch is None:
+        return None
+    mine = (e for e in call.trace.events if call.result_view and call.trace.view(e).storage == call.result_view.storage)
+    write = next((event for event in mine if event.kind != "load"), None)
+    unwritten = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
+    near = mismatch.kind == "mismatch" and mismatch.near
+    return Finding(
+        mismatch.kind,
+        mismatch.message if case.form != "number" else "the number is wrong",
+        pattern="fresh" if unwritten else "near" if near else "",
+        kernel=call.trace.launches[write.launch].kernel if write else None,
+        source=write.source if write else None,
+        count=mismatch.count,
+        details=(
+            *((_uninitialized(*unwritten),) if unwritten else ()),
+            *(f"{_place(case, index)}got {one:.7g}, expected {wanted:.7g}" for index, one, wanted in mismatch.examples),
+        ),
+        evidence={
+            "wrong": mismatch.wrong,
+            "elements": mismatch.total,
+            "varied": mismatch.total > 2 and not bool((want == want.flatten()[0]).all()),
+            "ordinary": all(map(_is_finite, case.arguments)),
+        },
+    )
+
+
+def _place(case: CaseRun, index: tuple[int, ...]) -> str:
+    return "" if case.form == "number" else f"element {index[0] if len(index) == 1 else index}: "
+
+
+def _is_finite(argument: Any) -> bool:
+    if isinstance(argument, (tuple, list)):
+        return all(map(_is_finite, argument))
+    return bool(argument.isfinite().all()) if isinstance(argument, torch.Tensor) else argument not in (math.inf, -math.inf)
+
+
+def _uninitialized(event: Event, missing: int) -> str:
+    return (
+        f"Line {event.source.line}, `{event.source.text}`, reads {missing} element{'s' if missing > 1 else ''} that nothing "
+        "had been written to. Fresh memory may hold anything; the check fills it with NaN."
+    )
+
+
+def in_words(call: Call, finding: Finding | None) -> Finding | None:
+    """A finding, with the way in which the call was run, if it was not the first one."""
+    if finding is None or call.variation == "nan":
+        return finding
+    how = (ORDERS | OTHER_WAYS).get(call.variation, "with another configuration of the autotuned kernel")
+    return replace(finding, details=(f"This was seen {how}.", *finding.details))

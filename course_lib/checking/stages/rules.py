@@ -1,0 +1,33 @@
+"""The stage for exercises in plain Python or torch: what came back, and what the answer may not do on the way."""
+
+from __future__ import annotations
+
+import torch
+
+from course_lib.checking import advice, memory
+from course_lib.checking.findings import Finding
+from course_lib.checking.outcome import Call
+from course_lib.checking.stages.results import overwritten, returned_as_asked
+from course_lib.checking.stages.work import CaseRun, Work, first
+
+
+def rules(work: Work) -> list[Finding]:
+    """Judge whether the answer did without what is forbidden, left its inputs alone, and returned what it should."""
+    return first(work, _rules_of_case)
+
+
+def _rules_of_case(work: Work, case: CaseRun) -> Finding | None:
+    found = (_forbidden(work, call) or returned_as_asked(work, case, call) or _changed(work, case, call) for call in case.calls)
+    return next(filter(None, found), None) or overwritten(case)
+
+
+def _forbidden(work: Work, call: Call) -> Finding | None:
+    used = sorted(set(call.ops) & work.exercise.forbids)
+    if not used:
+        return None
+    return Finding("forbidden", f"the answer used {', '.join(dict.fromkeys(map(advice.as_written, used)))}")
+
+
+def _changed(work: Work, case: CaseRun, call: Call) -> Finding | None:
+    before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
+    return None if work.exercise.in_place else memory.input_changed(call.trace, before, call.after, work.exercise.parameters)

@@ -1,0 +1,33 @@
+"""Each thread reads a value, also those for which there is none."""
+# expect: crash
+# hint: have no value
+
+from course_lib.machine.warp import run_block
+
+
+def warp_sum(thread, value):
+    for distance in (16, 8, 4, 2, 1):
+        received = yield thread.shfl_xor(value, distance)
+        if (thread.index ^ distance) < thread.n_threads:
+            value = value + received
+    return value
+
+
+def block_sum_kernel(thread, values):
+    value = values[thread.index]
+    for i in range(thread.index + thread.n_threads, len(values), thread.n_threads):
+        value += values[i]
+    value = yield from warp_sum(thread, value)
+    n_warps = (thread.n_threads + 31) // 32
+    partial = thread.shared("partial", n_warps)
+    if thread.lane == 0:
+        partial[thread.warp] = value
+    yield thread.syncthreads()
+    if thread.warp == 0:
+        value = partial[thread.lane] if thread.lane < n_warps else 0.0
+        value = yield from warp_sum(thread, value)
+    return value
+
+
+def block_sum(values, n_threads):
+    return run_block(block_sum_kernel, n_threads, values).results[0]
