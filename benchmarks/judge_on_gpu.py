@@ -1,4 +1,4 @@
-"""On a GPU machine: judge every right variant, and a sample of the mutants, with the GPU's stage on.
+"""On a GPU machine: judge every right variant, and a sample of the mutants, of exercises about kernels with the GPU's stage on.
 
     python benchmarks/judge_on_gpu.py [mutants per exercise]
 
@@ -15,6 +15,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
+from course_lib import catalog
 from course_lib.checking.check import check_file
 from course_lib.device import device
 
@@ -30,6 +31,8 @@ def main(per_exercise: int) -> int:
     began = time.monotonic()
     for kind, least_right in (("variants", True), ("mutants", False)):
         for folder in sorted((TESTS / kind).iterdir()):
+            if catalog.exercise(folder.name).works_on != "gpu":
+                continue
             files = sorted(folder.glob("*.py"))
             for path in files if least_right else files[:: max(1, len(files) // per_exercise)][:per_exercise]:
                 report = check_file(folder.name, path, seed=0)

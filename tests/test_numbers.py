@@ -14,7 +14,7 @@ from course_lib import catalog
 from course_lib.catalog.model import Exercise, Hint, Lesson, Tolerance
 from course_lib.checking.check import check_file
 from course_lib.checking.findings import Report
-from course_lib.checking.numbers import Numbers, as_numbers
+from course_lib.checking.plain_numbers import Numbers, as_numbers
 from course_lib.machine.undefined import UNDEFINED
 
 

@@ -11,7 +11,7 @@ from course_lib.checking import threads
 from course_lib.checking.blocks import BlockRun, Meeting, Origin, Waiting, noted, read
 from course_lib.checking.check import check_file
 from course_lib.checking.findings import SourceLine
-from course_lib.checking.numbers import Numbers
+from course_lib.checking.plain_numbers import Numbers
 from course_lib.machine.undefined import UNDEFINED
 from course_lib.machine.warp import Stuck, UndefinedValue, run_block, watching
 

@@ -21,7 +21,7 @@ from course_lib.catalog.model import WorksOn
 from course_lib.checking import blocks, hooks, pretend_gpu, wire
 from course_lib.checking.inside import ANSWER_FILE, POISONS, Save, Whereabouts, load_answer, load_arrays, save_call
 from course_lib.checking.launcher import watching
-from course_lib.checking.numbers import as_numbers
+from course_lib.checking.plain_numbers import as_numbers
 from course_lib.checking.pretend_gpu import PretendGpu
 from course_lib.checking.recorder import Recorder, Variation
 from course_lib.machine import warp

@@ -30,7 +30,7 @@ from course_lib.checking.bundle import Bundle
 from course_lib.checking.events import COLUMNS, KIND_CODES, BrokenPromise, Event, Launch, Trace, View
 from course_lib.checking.inside import POSITION, VARIATIONS, content_of
 from course_lib.checking.limits import MOST_PROCESSES
-from course_lib.checking.numbers import Form, Numbers
+from course_lib.checking.plain_numbers import Form, Numbers
 
 MOST_RESULT_BYTES = 2**30
 """Most that is read of one result. A call may record 240 MB of offsets, and return tensors besides."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from course_lib.checking.blocks import BlockRun, Origin, Waiting
 from course_lib.checking.findings import Finding, SourceLine
-from course_lib.checking.numbers import Numbers
+from course_lib.checking.plain_numbers import Numbers
 
 LineOf = Callable[[int], SourceLine]
 """From a line of the bundle to the line as its author knows it."""

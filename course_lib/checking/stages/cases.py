@@ -11,8 +11,8 @@ import torch
 from course_lib.catalog.model import Params
 from course_lib.checking import sandbox
 from course_lib.checking.findings import Finding
-from course_lib.checking.numbers import as_numbers
 from course_lib.checking.outcome import Failure
+from course_lib.checking.plain_numbers import as_numbers
 from course_lib.checking.stages.failures import failure_finding
 from course_lib.checking.stages.work import AGAIN, CaseRun, Work, label
 

@@ -12,8 +12,8 @@ from course_lib.checking import memory
 from course_lib.checking.compare import compare
 from course_lib.checking.events import Event
 from course_lib.checking.findings import Finding
-from course_lib.checking.numbers import Numbers, as_numbers
 from course_lib.checking.outcome import Call
+from course_lib.checking.plain_numbers import Numbers, as_numbers
 from course_lib.checking.stages.work import CaseRun, Work
 
 ORDERS = {"backward": "with the programs run from the last to the first", "shuffled": "with the programs run in another order"}

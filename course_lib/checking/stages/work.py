@@ -12,8 +12,8 @@ import torch
 from course_lib.catalog.model import Exercise, Params
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.findings import Finding, Skipped
-from course_lib.checking.numbers import Form
 from course_lib.checking.outcome import Call
+from course_lib.checking.plain_numbers import Form
 
 AGAIN = ", again with other values"
 """What follows the label of a case that is run a second time in the same process."""
