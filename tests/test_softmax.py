@@ -168,7 +168,10 @@ def compiled(n_cols: int, dtype: torch.dtype, target: str) -> tuple[Plan, Compil
     x = torch.empty(64, n_cols, dtype=dtype, device="meta")
     out, size = torch.empty_like(x), x.element_size()
     how = plan(
-        n_cols, size, aligned=n_cols % 16 == 0, sharing="none" if size == 8 else "rows" if target == "sm_75" else "pairs"
+        n_cols,
+        size,
+        starts="alike" if n_cols % 16 else "aligned",
+        sharing="none" if size == 8 else "rows" if target == "sm_75" else "pairs",
     )
     constants = {"BLOCK_SIZE": how.block_size, "num_warps": how.num_warps, "target": target}
     if how.registers:

@@ -72,6 +72,13 @@ def test_view(view: str, dim: int, dtype: torch.dtype) -> None:
     assert_softmax(softmax(x, dim), x, dim)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("first", "n_cols"), [(1, 40000), (3, 40001), (8, 40008), (1, 5000), (2, 5001)])
+def test_long_rows_of_a_wider_matrix(first: int, n_cols: int, dtype: torch.dtype) -> None:
+    x = numbers(20, 40064, dtype=dtype)[:, first : first + n_cols]
+    assert_softmax(softmax(x), x)
+
+
 @pytest.mark.parametrize("special", [-INF, INF, NAN], ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n_cols", [3, 700, 701, 4096, 40000, 40001])

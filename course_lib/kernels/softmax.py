@@ -313,6 +313,8 @@ def online_rows_kernel(x, out, x_row_stride, out_row_stride, n_cols, BLOCK_SIZE:
 
 
 Sharing = Literal["none", "rows", "pairs"]
+Starts = Literal["aligned", "alike", "anywhere"]
+"""Where rows begin: at multiples of 16 elements, and they have a multiple of 16; as far from one in `x` as in `out`; neither."""
 
 
 @dataclass(frozen=True)
@@ -329,13 +331,13 @@ class Plan:
 
 
 @functools.cache
-def plan(n_cols: int, itemsize: int, *, aligned: bool = True, strided: bool = False, sharing: Sharing = "none") -> Plan:
+def plan(n_cols: int, itemsize: int, *, starts: Starts = "aligned", strided: bool = False, sharing: Sharing = "none") -> Plan:
     """The plan for rows of `n_cols` elements of `itemsize` bytes, as it proved fastest on an H200 (benchmarks/softmax.py).
 
-    `aligned`: whether all rows begin at multiples of 16 elements and have a multiple of 16. `strided`: whether elements of a
-    row lie apart, and those of neighbouring rows side by side. `sharing`: what programs may share (`_sharing`).
+    `starts`: where rows begin. `strided`: whether elements of a row lie apart, and those of neighbouring rows side by side.
+    `sharing`: what programs may share (`_sharing`).
 
-    >>> plan(1000, 4, aligned=False)
+    >>> plan(1000, 4, starts="alike")
     Plan(kernel='ragged', block_size=1024, num_warps=2, rows=1, registers=None)
     """
     block_size = max(triton.next_power_of_2(n_cols), 16)
@@ -347,10 +349,12 @@ def plan(n_cols: int, itemsize: int, *, aligned: bool = True, strided: bool = Fa
         return Plan("online", 8192 if itemsize < 8 else 2048, 8)
     if block_size > widest:
         parts = triton.cdiv(n_cols, 4096)
-        if sharing == "pairs" and itemsize == 2 and aligned:
+        if sharing == "pairs" and itemsize == 2 and starts == "aligned":
             return Plan("pairs", 4096, 1, rows=parts, registers=88)
-        return Plan("split", 4096, 1, rows=parts, registers=160 if aligned else None)
-    if not aligned and n_cols >= 512:
+        return Plan("split", 4096, 1, rows=parts, registers=160 if starts == "aligned" else None)
+    if starts == "alike" and n_cols >= 512:
+        if block_size == WIDEST:
+            return Plan("ragged", block_size, 8, registers=96)
         return Plan("ragged", block_size, max(2, block_size // 1024))
     if block_size <= 512:
         return Plan("rows", block_size, 4, rows=512 // block_size if block_size > 128 else 4)
@@ -420,12 +424,17 @@ def _launch(x: torch.Tensor, out: torch.Tensor) -> None:
     if n_cols > 1 and x.stride(1) != 1:
         x = x.contiguous()
     rows = out if out.stride(1) == 1 or n_cols == 1 else torch.empty_like(x)
-    multiple = all(number % 16 == 0 for number in (n_cols, x.stride(0), x.data_ptr(), rows.data_ptr()))
-    together = x.stride(0) == rows.stride(0) and x.data_ptr() % VECTOR_BYTES == 0
     sharing = "none" if x.element_size() == 8 or n_cols > LONGEST_SPLIT else _sharing(x.device)
-    launch(x, rows, plan(n_cols, x.element_size(), aligned=multiple or not together, sharing=sharing))
+    launch(x, rows, plan(n_cols, x.element_size(), starts=_starts(x, rows), sharing=sharing))
     if rows is not out:
         out.copy_(rows)
+
+
+def _starts(x: torch.Tensor, out: torch.Tensor) -> Starts:
+    if all(number % 16 == 0 for number in (x.shape[1], x.stride(0), out.stride(0), x.data_ptr(), out.data_ptr())):
+        return "aligned"
+    alike = x.stride(0) == out.stride(0) and x.data_ptr() % VECTOR_BYTES == out.data_ptr() % VECTOR_BYTES == 0
+    return "alike" if alike else "anywhere"
 
 
 @functools.cache
