@@ -314,7 +314,7 @@ def online_rows_kernel(x, out, x_row_stride, out_row_stride, n_cols, BLOCK_SIZE:
 
 Sharing = Literal["none", "rows", "pairs"]
 Starts = Literal["aligned", "alike", "anywhere"]
-"""Where rows begin: at multiples of 16 elements, and they have a multiple of 16; as far from one in `x` as in `out`; neither."""
+"""Where rows begin: at multiples of 16 elements (and so do they end); as far from one in `x` as in `out`; or neither."""
 
 
 @dataclass(frozen=True)
