@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from course_lib.checking.findings import SourceLine
-from course_lib.machine.assembling import with_lines_of
 from course_lib.machine.instructions import (
     KINDS,
     Instruction,
@@ -18,6 +17,7 @@ from course_lib.machine.instructions import (
     read_sass,
     resources,
 )
+from course_lib.machine.lines import with_lines_of
 from course_lib.machine.layouts import Blocked, blocked_layouts
 from course_lib.machine.readable import readable
 

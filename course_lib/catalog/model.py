@@ -15,6 +15,8 @@ from typing import Any, Literal
 import torch
 
 from course_lib.checking.events import Trace
+from course_lib.checking.findings import Finding
+from course_lib.checking.launch_code import LaunchCode
 
 Params = Mapping[str, Any]
 """What makes one case: the keyword arguments of `Exercise.make_inputs`, for example ``{"n": 129}``."""
@@ -75,6 +77,9 @@ class Exercise:
     """Further cases, drawn anew for every seed, so that nobody can know all sizes beforehand."""
     also: Callable[[Trace], str | None] = lambda trace: None
     """What else the statement asks of the kernels: None if a call's trace shows it, or a sentence that says what is amiss."""
+    machine_code: Callable[[Trace, tuple[LaunchCode, ...]], Finding | None] | None = None
+    """What the statement asks of the compiled code, if it does: given a call's trace and what its launches were compiled to for
+    one GPU, launch by launch, None or a finding of the kind "machine_code"."""
 
     kind: Literal["exercise"] = "exercise"
 

@@ -32,8 +32,11 @@ from triton.runtime.errors import OutOfResources, PTXASError
 from triton.runtime.jit import JITCallable, JITFunction
 
 from course_lib.checking import pretend_gpu, wire
+from course_lib.checking.launch_code import Reader
 from course_lib.checking.inside import ANSWER_FILE, Whereabouts, call_once, load_answer, load_arrays
 from course_lib.checking.pretend_gpu import PretendGpu
+from course_lib.machine import lines
+from course_lib.machine.tools import ToolError
 
 AT_ONCE = min(4, len(os.sched_getaffinity(0)))
 """How many kernels are compiled at the same time."""
@@ -72,18 +75,23 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     For each target all calls are made twice. The first time only begins to compile, so that several kernels can be compiled at
     once; the second time each launch waits for its own, and raises where it would on a GPU. Notes which kernels were compiled,
     and which calls of the launcher stopped over an error of its own, as they may where results are asked for that were never
-    computed. If the compiler has trouble of its own, notes that instead.
+    computed. If the compiler has trouble of its own, notes that instead. Where the request asks for the launches' machine code,
+    that is read and told as well.
     """
     arrays = load_arrays()
-    told: dict[str, Any] = {"compiled": [], "stopped": [], "unavailable": None}
+    told: dict[str, Any] = {"compiled": [], "stopped": [], "unavailable": None, "code": None}
     pool = ThreadPoolExecutor(AT_ONCE)
+    reader = Reader(pool) if request["code"] else None
+    if reader:
+        os.environ["TRITON_CACHE_DIR"] += "/with-lines"  # results for those who do not ask name other lines
+        lines.give_each_instruction_a_line_of_the_kernel()
     outer = active_mode.get()
     try:
         for target in request["targets"]:
             pretend_gpu.install(target)
             active_mode.set(AsyncCompileMode(pool))
             for waits in (False, True):
-                compiler = _Compiler(target, where, waits)
+                compiler = _Compiler(target, where, waits, reader)
                 with PretendGpu():
                     answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
                     for number, values in enumerate(request["cases"]):
@@ -91,7 +99,8 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
                         if error := compiler.call(answer, wire.unpack(values, arrays, poison=0.0)):
                             told["stopped"] += [(target, number, f"{type(error).__name__}: {error}")] * waits
             told["compiled"] += sorted(compiler.compiled)
-    except CompilerUnavailable as error:
+        told["code"] = reader.told() if reader else None
+    except (CompilerUnavailable, ToolError) as error:
         told["unavailable"] = str(error)
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -106,10 +115,11 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
 class _Compiler:
     """Takes the place of Triton's launches, for one target; `compiled` holds (target, case, kernel) of those waited for."""
 
-    def __init__(self, target: int, where: Whereabouts, waits: bool) -> None:
+    def __init__(self, target: int, where: Whereabouts, waits: bool, reader: Reader | None) -> None:
         self.target = target
         self.where = where
         self.waits = waits
+        self.reader = reader
         self.compiled: set[tuple[int, int, str]] = set()
         self.kernels: dict[int, JITFunction] = {}
         self.refused: dict[str, Exception] = {}
@@ -151,6 +161,8 @@ class _Compiler:
             raise
         self.refused.pop(kernel.__name__, None)
         self.compiled.add((self.target, self.where.case, kernel.__name__))
+        if self.reader and self.waits and not self.benching and not warmup:
+            self.reader.note(self.target, self.where.case, compiled)
         return compiled if warmup else None
 
     def tune(self, tuner: Autotuner, *args: Any, **kwargs: Any) -> Any:

@@ -15,7 +15,7 @@ import signal
 import struct
 import unicodedata
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -28,6 +28,7 @@ from course_lib.checking import wire
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.events import COLUMNS, KIND_CODES, Event, Launch, Trace, View
 from course_lib.checking.inside import POSITION, VARIATIONS, content_of
+from course_lib.checking.launch_code import LaunchCode, launch_codes
 from course_lib.checking.limits import MOST_PROCESSES
 
 MOST_RESULT_BYTES = 2**30
@@ -87,7 +88,8 @@ class Outcome:
 
     After a run in mode "compile", there are no calls; `compiled` holds target, case and name of each kernel that was compiled,
     `stopped` target, case and error of each call of the launcher that stopped without a launch being at fault. `unavailable`
-    says why nothing can be compiled on this machine, if so. `overwritten` numbers the cases whose results no longer held, once
+    says why nothing can be compiled on this machine, if so. `code` holds the machine code of the launches by target and case,
+    if it was asked for. `overwritten` numbers the cases whose results no longer held, once
     all calls had ended, what they had held at first. After a run in mode "assemble", `assembled` holds what became of the
     kernel (see `machine/assembling.py`).
     """
@@ -100,6 +102,7 @@ class Outcome:
     unavailable: str | None = None
     overwritten: tuple[int, ...] = ()
     assembled: dict[str, Any] | None = None
+    code: Mapping[tuple[int, int], tuple[LaunchCode, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,8 @@ def read_outcome(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
         compiled, stopped = (
             [(int(target), int(case), str(what)) for target, case, what in noted[key]] for key in ("compiled", "stopped")
         )
-        return Outcome((), None, printed, frozenset(compiled), tuple(stopped), noted["unavailable"])
+        code = launch_codes(noted["code"], bundle.line) if noted["code"] else {}
+        return Outcome((), None, printed, frozenset(compiled), tuple(stopped), noted["unavailable"], code=code)
     if ending.mode == "assemble" and (told := _signed(folder / "assembled.json", ending.key)) is not None:
         return Outcome((), None, printed, assembled=_plain(told))
     kept = _plain(_signed(folder / "kept.json", ending.key) or b'{"overwritten": []}')

@@ -49,13 +49,14 @@ def run(
     variations: bool = True,
     targets: tuple[int, ...] = (),
     launch: dict[str, Any] | None = None,
+    code: bool = False,
     limits: Limits | None = None,
 ) -> Outcome:
     """Call `bundle.name` once for each tuple of arguments in `cases`, in one fresh process.
 
     In mode "interpret", kernels run in Triton's interpreter, and with `variations` a call is repeated in the other ways in
     which a GPU might run it: see `interpreting.variations`. In mode "compile", every launch is compiled for each compute
-    capability in `targets` (80 is sm_80), and nothing is run. In mode "assemble", `bundle.name` is a kernel, and is compiled
+    capability in `targets` (80 is sm_80), and nothing is run; with `code`, the machine code comes back as well. In mode "assemble", `bundle.name` is a kernel, and is compiled
     once as `launch` says (see `machine/assembling.py`). In mode "gpu", kernels are compiled and run on this machine's GPU.
 
     Raises `wire.CannotSend` for arguments that are not plain data, and `SandboxError` when no process can be had.
@@ -70,7 +71,7 @@ def run(
         try:
             key = secrets.token_hex(32)
             options = {"mode": mode, "variations": variations, "targets": list(targets), "limits": asdict(limits), "key": key}
-            _write_request(folder, bundle, cases, {**options, "launch": launch})
+            _write_request(folder, bundle, cases, {**options, "launch": launch, "code": code})
             reply = zygote.request(folder, limits)
             if reply["stopped"] in TOO_LITTLE:
                 raise SandboxError(TOO_LITTLE[reply["stopped"]])

@@ -168,6 +168,7 @@ def _rehearse(mode: str, scratch: Path) -> None:
             "cases": [parcel.values],
             "variations": False,
             "targets": [80],
+            "code": False,
             "save": lambda *_: None,
         }
         worker.doing(mode)(request, Whereabouts(Path("where.bin")))

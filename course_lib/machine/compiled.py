@@ -268,7 +268,8 @@ def _described(value: Any) -> dict[str, Any]:
 
 def _made_by() -> list[str]:
     """What a result depends on besides the kernel and its launch."""
-    return [_triton_version(), store.digest(Path(__file__).with_name("assembling.py"))]
+    made_by = (Path(__file__).with_name(name) for name in ("assembling.py", "lines.py"))
+    return [_triton_version(), *map(store.digest, made_by)]
 
 
 def _triton_version() -> str:

@@ -49,6 +49,18 @@ Sources: CUDA Binary Utilities, "Instruction Set Reference"; AMD, "Instinct MI30
 """
 
 
+_MOVING = ("async copy", "shared load", "shared store", "global load", "global store", "local memory")
+_WIDTHS = (
+    (frozenset({"256"}), 32),
+    (frozenset({"128", "dwordx4", "b128"}), 16),
+    (frozenset({"dwordx3", "b96"}), 12),
+    (frozenset({"64", "dwordx2", "b64"}), 8),
+    (frozenset({"u16", "s16", "ushort", "sshort", "short", "b16", "i16"}), 2),
+    (frozenset({"u8", "s8", "ubyte", "sbyte", "byte", "b8", "i8"}), 1),
+)
+"""Parts of an opcode that say how many bytes a lane moves; without any of them it is 4."""
+
+
 @dataclass(frozen=True)
 class Instruction:
     """One machine instruction. `opcode` is "LDG.E.128", `predicate` "@!P0" or "", `labels` the names of places to jump to.
@@ -74,6 +86,24 @@ class Instruction:
         if self.opcode.startswith("buffer_load") and "lds" in self.operands.split():  # straight into shared memory
             return "async copy"
         return next((kind for kind, opcodes in KINDS.items() if any(self.matches(opcode) for opcode in opcodes)), "other")
+
+    @property
+    def width(self) -> int | None:
+        """How many bytes each lane moves, if this loads, stores or copies; None for any other instruction.
+
+        A bulk copy (TMA) moves a whole tile for the program, and counts as a cache line, 128 bytes.
+
+        >>> [Instruction(opcode, "").width for opcode in ("LDG.E.128", "STG.E.U16", "LDG.E", "UTMALDG.1D", "FADD")]
+        [16, 2, 4, 128, None]
+        >>> [Instruction(opcode, "").width for opcode in ("buffer_load_dwordx4", "global_store_short")]
+        [16, 2]
+        """
+        if self.kind not in _MOVING:
+            return None
+        if self.opcode.startswith(("UTMA", "UBLKCP")):
+            return 128
+        parts = re.split(r"[._]", self.opcode.casefold())
+        return next((size for names, size in _WIDTHS if not names.isdisjoint(parts)), 4)
 
     def matches(self, wanted: str) -> bool:
         """Whether the opcode is the wanted one and has its modifiers, in any order; AMD's go on after "_".
