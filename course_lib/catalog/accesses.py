@@ -88,13 +88,12 @@ def _narrow(accesses: list[_Access], kind: str, n: int) -> Finding | None:
     if missing < LEFT_OVER:
         return None
     narrow = [one for one in accesses if max(one.widths, default=0) < WIDE]
-    message = f"{missing} of {n} elements are not {_DONE[kind]} 128 bits at a time"
+    some = f"{missing} of {n} elements are"
     if not narrow:
-        return Finding("machine_code", message)
+        return Finding("machine_code", f"{some} not {_DONE[kind]} 128 bits at a time")
     one = max(narrow, key=lambda one: one.event.lanes)
-    width = f", but {8 * max(one.widths)}" if one.widths else ""
     pattern, why = _reason(one, n)
-    return _finding(one, message + width, pattern, why)
+    return _finding(one, f"{some} {_DONE[kind]} {8 * max(one.widths, default=0)} bits at a time, not 128", pattern, why)
 
 
 def _reason(one: _Access, n: int) -> tuple[str, str]:

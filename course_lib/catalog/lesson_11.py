@@ -75,19 +75,19 @@ WHOSE_CODE = Quiz(
     name="whose_code",
     lesson=NAME,
     question=(
-        "Three kernels were compiled for sm_80: a copy, a sum of one tile by 4 warps, and a product of two fp16 tiles with "
-        "`tl.dot`. Which of the lists A, B and C belongs to which?"
+        "Three kernels were compiled for sm_80: one copies a tile, one subtracts its mean, one multiplies two tiles with `tl.dot`. "
+        "Which of the lists A, B and C belongs to which?"
     ),
-    form='a list of three words in the order A, B, C, such as ["copy", "sum", "product"]',
-    accepts=lambda value: isinstance(value, list) and sorted(map(str, value)) == ["copy", "product", "sum"],
-    expected=lambda: ["sum", "product", "copy"],
+    form='a list of three words in the order A, B, C, such as ["copy", "mean", "product"]',
+    accepts=lambda value: isinstance(value, list) and sorted(map(str, value)) == ["copy", "mean", "product"],
+    expected=lambda: ["mean", "product", "copy"],
     explanation=(
-        "A exchanges values between lanes (shuffle) and between warps (shared memory and barriers): the sum. B has matrix "
+        "A exchanges values between lanes (shuffle) and between warps (shared memory and barriers): that is a sum, so it is the mean. B has matrix "
         "instructions, which only `tl.dot` brings. C loads and stores, and nothing else that touches another thread."
     ),
     wrong=(
-        wrong(["product", "sum", "copy"], "Only `tl.dot` brings matrix instructions, and only one list has them."),
-        wrong(["copy", "product", "sum"], "To copy, no lane needs another one's value. Which list has no shuffle?"),
+        wrong(["product", "mean", "copy"], "Only `tl.dot` brings matrix instructions, and only one list has them."),
+        wrong(["copy", "product", "mean"], "To copy, no lane needs another one's value. Which list has no shuffle?"),
     ),
     hints=(
         Hint("Begin with the kind of instruction that only one of the three kernels can have a use for."),
@@ -187,8 +187,8 @@ VECTORISED_COPY = Exercise(
             frozenset({"machine_code:unproven"}),
         ),
         Hint(
-            "`tl.multiple_of` and `tl.max_contiguous` are promises, and nobody checks them. An `x` may begin anywhere. Promise "
-            "nothing about its address: a launch tells the compiler by itself.",
+            "`tl.multiple_of` and a pointer's cast to a wider type are promises, and nobody checks them. An `x` may begin "
+            "anywhere. Promise nothing about its address: a launch tells the compiler by itself.",
             frozenset({"machine_code:misaligned", "load_out_of_bounds:size", "store_out_of_bounds:size"}),
         ),
         Hint(
