@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,6 +23,7 @@ from course_lib.checking.events import Event, Launch, Trace, View
 from course_lib.checking.findings import Report, SourceLine
 from course_lib.checking.launch_code import LaunchCode, launch_codes
 from course_lib.machine.compiled import CannotCompile, Compiled, compile_for
+from course_lib.machine.instructions import Instruction, read_ptx
 from course_lib.machine.layouts import blocked_layouts
 from tools import sources
 from tools.build import ROOT
@@ -162,17 +164,40 @@ def test_an_excerpt_shows_the_lines_with_a_word_and_counts_the_rest(kernels: Mod
 @pytest.mark.parametrize("name", ["layout_owner", "load_counts", "whose_code"])
 def test_each_wrong_answer_to_a_quiz_has_a_form_that_is_accepted(name: str):
     quiz: Quiz = catalog.quiz(name)
-    candidates = [[a, b] for a in range(1100) for b in (*range(65), 256)] if name != "whose_code" else [
-        [a, b, c] for a in ("copy", "mean", "product") for b in ("copy", "mean", "product") for c in ("copy", "mean", "product")
-    ]
+    candidates = (
+        [[a, b] for a in range(1100) for b in (*range(65), 256)]
+        if name != "whose_code"
+        else [
+            [a, b, c]
+            for a in ("copy", "mean", "product")
+            for b in ("copy", "mean", "product")
+            for c in ("copy", "mean", "product")
+        ]
+    )
     accepted = [one for one in candidates if quiz.accepts(one)]
     assert all(any(wrong.matches(one) for one in accepted) for wrong in quiz.wrong)
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90"])
+def test_loads_and_stores_are_as_wide_in_ptx_as_in_compiled_code(kernels: ModuleType, target: str):
+    """What a check reads from PTX is what the GPU does."""
+    kinds = ("global load", "global store", "async copy")
+
+    def widths(code: Iterable[Instruction]) -> Counter[tuple[str, int | None]]:
+        return Counter((one.kind, one.width) for one in code if one.kind in kinds)
+
+    for x, n, block in ((X, 1008, 1024), (X, 1000, 1024), (X[1:], 1008, 1024), (X, 1008, 256), (HALF, 1001, 1024)):
+        found = compile_for(kernels.copy_kernel, x, x, n, BLOCK_SIZE=block, target=target)
+        assert widths(read_ptx(found.ptx, lambda file, line: None)) == widths(found.instructions), (n, block)
+    piped = compile_for(kernels.long_sum_kernel, X, X, 1008, BLOCK_SIZE=1024, STAGES=3, target=target)
+    assert {*widths(read_ptx(piped.ptx, lambda file, line: None))} == {*widths(piped.instructions)}
 
 
 # --- what vectorised_copy asks for: on values made by hand ------------------------------------------------------------
 
 LOAD, STORE, REST = (SourceLine("answer.py", line, "") for line in (3, 4, 7))
-CODE = {LOAD: {"LDG.E.128": 2}, STORE: {"STG.E.128": 2}}
+LOADS, COPIES, STORES = "global load", "async copy", "global store"
+CODE = {LOAD: {(LOADS, 16): 2}, STORE: {(STORES, 16): 2}}
 N = 2 * LEFT_OVER
 
 
@@ -199,50 +224,50 @@ def copied(count: int, n: int = N, step: int = 1) -> tuple[Event, Event]:
     return event("load", 0, places, LOAD), event("store", 1, places, STORE)
 
 
-NARROW = {LOAD: {"LDG.E": 8}, STORE: {"STG.E.128": 2}}
+NARROW = {LOAD: {(LOADS, 4): 8}, STORE: {(STORES, 16): 2}}
 
 
 def test_all_wide_is_right_and_all_narrow_is_not():
     assert judged(trace_of(*copied(N))) is None
-    assert judged(trace_of(*copied(N)), NARROW) == "machine_code:unproven"
-    assert judged(trace_of(*copied(N)), {LOAD: {"LDG.E.128": 2}, STORE: {"STG.E.64": 4}}) == "machine_code:unproven"
-    assert judged(trace_of(*copied(N - 4), n=N - 4), NARROW) == "machine_code:bound"
-    assert judged(trace_of(*copied(N)), NARROW, threads=4 * N) == "machine_code:small"
-    assert judged(trace_of(*copied(N, step=5)), NARROW) == "machine_code:scattered"
+    assert judged(trace_of(*copied(N)), NARROW) == "compiled_code:unproven"
+    assert judged(trace_of(*copied(N)), {LOAD: {(LOADS, 16): 2}, STORE: {(STORES, 8): 4}}) == "compiled_code:unproven"
+    assert judged(trace_of(*copied(N - 4), n=N - 4), NARROW) == "compiled_code:bound"
+    assert judged(trace_of(*copied(N)), NARROW, threads=4 * N) == "compiled_code:small"
+    assert judged(trace_of(*copied(N, step=5)), NARROW) == "compiled_code:scattered"
 
 
-@pytest.mark.parametrize("opcode", ["LDG.E.128", "LDG.E.128.STRONG.SYS", "LDGSTS.E.BYPASS.128", "UTMALDG.1D"])
-def test_every_wide_way_to_load_counts(opcode: str):
-    assert judged(trace_of(*copied(N)), {LOAD: {opcode: 1}, STORE: CODE[STORE]}) is None
+@pytest.mark.parametrize("kind", [(LOADS, 16), (COPIES, 16), (COPIES, 128)])
+def test_every_wide_way_to_load_counts(kind: tuple[str, int]):
+    assert judged(trace_of(*copied(N)), {LOAD: {kind: 1}, STORE: CODE[STORE]}) is None
 
 
 @pytest.mark.parametrize(("left", "right"), [(LEFT_OVER - 4, True), (LEFT_OVER, False)])
 def test_fewer_than_so_many_elements_may_be_narrow(left: int, right: bool):
     whole, rest = np.arange(N - left), np.arange(N - left, N)
     trace = trace_of(event("load", 0, whole, LOAD), event("load", 0, rest, REST), event("store", 1, np.arange(N), STORE))
-    assert (judged(trace, CODE | {REST: {"LDG.E": 1}}) is None) == right
+    assert (judged(trace, CODE | {REST: {(LOADS, 4): 1}}) is None) == right
 
 
 def test_a_line_that_is_compiled_twice_may_be_wide_and_narrow():
-    assert judged(trace_of(*copied(N - 3), n=N - 3), {LOAD: {"LDG.E.128": 2, "LDG.E": 1}, STORE: {"STG.E.128": 1}}) == (
-        "machine_code:cut"  # the store's line is only wide, and ends within 16 bytes
+    assert judged(trace_of(*copied(N - 3), n=N - 3), {LOAD: {(LOADS, 16): 2, (LOADS, 4): 1}, STORE: {(STORES, 16): 1}}) == (
+        "compiled_code:cut"  # the store's line is only wide, and ends within 16 bytes
     )
-    both = {LOAD: {"LDG.E.128": 2, "LDG.E": 1}, STORE: {"STG.E.128": 1, "STG.E": 1}}
+    both = {LOAD: {(LOADS, 16): 2, (LOADS, 4): 1}, STORE: {(STORES, 16): 1, (STORES, 4): 1}}
     assert judged(trace_of(*copied(N - 3), n=N - 3), both) is None
 
 
 def test_code_without_lines_is_judged_as_a_whole():
-    assert judged(trace_of(*copied(N)), {None: {"LDG.E.128": 2, "STG.E.128": 2}}) is None
-    assert judged(trace_of(*copied(N)), {None: {"LDG.E": 2, "STG.E.128": 2}}) == "machine_code:unproven"
+    assert judged(trace_of(*copied(N)), {None: {(LOADS, 16): 2, (STORES, 16): 2}}) is None
+    assert judged(trace_of(*copied(N)), {None: {(LOADS, 4): 2, (STORES, 16): 2}}) == "compiled_code:unproven"
 
 
 def test_what_begins_elsewhere_may_be_narrow_but_not_wide():
     assert judged(trace_of(*copied(N), offset=1), NARROW) is None
-    assert judged(trace_of(*copied(N), offset=1)) == "machine_code:misaligned"
+    assert judged(trace_of(*copied(N), offset=1)) == "compiled_code:misaligned"
     assert judged(trace_of(*copied(N), offset=4)) is None
-    assert judged(trace_of(*copied(N), offset=4, itemsize=2), {LOAD: {"LDG.E.64": 2}, STORE: CODE[STORE]}) is None
-    assert judged(trace_of(*copied(N), offset=2, itemsize=2), {LOAD: {"LDG.E.64": 2}, STORE: CODE[STORE]}) == (
-        "machine_code:misaligned"
+    assert judged(trace_of(*copied(N), offset=4, itemsize=2), {LOAD: {(LOADS, 8): 2}, STORE: CODE[STORE]}) is None
+    assert judged(trace_of(*copied(N), offset=2, itemsize=2), {LOAD: {(LOADS, 8): 2}, STORE: CODE[STORE]}) == (
+        "compiled_code:misaligned"
     )
 
 
@@ -252,10 +277,13 @@ def test_nothing_is_asked_of_nothing():
 
 
 def test_code_that_was_told_is_read_back_launch_by_launch():
-    told = {"launches": [[80, 0, "a", 128, "k"], [80, 0, "b", 64, "k"]], "listings": {"k": {"3": {"LDG.E": 1}, "0": {"EXIT": 1}}}}
+    told = {
+        "launches": [[80, 0, "a", 128, "k"], [80, 0, "b", 64, "k"]],
+        "listings": {"k": [[3, LOADS, 4, 2], [0, "other", 0, 1]]},
+    }
     found = launch_codes(told, lambda line: SourceLine("answer.py", line, ""))
     assert [(one.kernel, one.threads) for one in found[80, 0]] == [("a", 128), ("b", 64)]
-    assert found[80, 0][0].opcodes == {LOAD: {"LDG.E": 1}, None: {"EXIT": 1}}
+    assert found[80, 0][0].counts == {LOAD: {(LOADS, 4): 2}, None: {("other", 0): 1}}
 
 
 # --- the stage --------------------------------------------------------------------------------------------------------
@@ -297,10 +325,10 @@ def checked(tmp_path: Path) -> Callable[[str], Report]:
     return check
 
 
-def test_the_machine_code_is_judged_after_the_values(checked: Callable[[str], Report]):
+def test_the_compiled_code_is_judged_after_the_values(checked: Callable[[str], Report]):
     report = checked(COPY)
     assert report.passed, report
-    assert report.stages.index("machine code") > report.stages.index("values")
+    assert report.stages.index("compiled code") > report.stages.index("values")
     assert checked(COPY.replace("tl.store(out_ptr + rest, last", "tl.store(out_ptr + rest, 2 * last")).stages[-1] == "values"
 
 

@@ -1,6 +1,6 @@
 """What an exercise can ask of compiled loads and stores: that they are 128 bits wide. Pure; reads a trace beside the code.
 
-The trace of the interpreter says which elements each line touched, the machine code how wide its instructions are.
+The trace of the interpreter says which elements each line touched, the compiled code how wide its instructions are.
 """
 
 from __future__ import annotations
@@ -46,9 +46,7 @@ def copied_wide(trace: Trace, code: tuple[LaunchCode, ...]) -> Finding | None:
     loads = [one for one in accesses if one.event.kind == "load" and trace.view(one.event).argument == 0]
     if impossible or not loads or np.concatenate([one.bytes for one in loads]).min(initial=2**62) % WIDE:
         return impossible
-    stores = [
-        one for one in accesses if one.event.kind == "store" and trace.view(one.event).storage == trace.result_storage
-    ]
+    stores = [one for one in accesses if one.event.kind == "store" and trace.view(one.event).storage == trace.result_storage]
     n = trace.result.numel()
     return _narrow(loads, "load", n) or _narrow(stores, "store", n)
 
@@ -74,7 +72,7 @@ def _impossible(one: _Access) -> Finding | None:
         return None
     misaligned = one.address % width != 0
     why = (
-        "begin at addresses that this width does not divide: a GPU stops there, with the error \"misaligned address\""
+        'begin at addresses that this width does not divide: a GPU stops there, with the error "misaligned address"'
         if misaligned
         else f"reach past the mask: {width // one.itemsize} elements are done or left out together"
     )
@@ -90,14 +88,14 @@ def _narrow(accesses: list[_Access], kind: str, n: int) -> Finding | None:
     narrow = [one for one in accesses if max(one.widths, default=0) < WIDE]
     some = f"{missing} of {n} elements are"
     if not narrow:
-        return Finding("machine_code", f"{some} not {_DONE[kind]} 128 bits at a time")
+        return Finding("compiled_code", f"{some} not {_DONE[kind]} 128 bits at a time")
     one = max(narrow, key=lambda one: one.event.lanes)
     pattern, why = _reason(one, n)
     return _finding(one, f"{some} {_DONE[kind]} {8 * max(one.widths, default=0)} bits at a time, not 128", pattern, why)
 
 
 def _reason(one: _Access, n: int) -> tuple[str, str]:
-    """Why an access is narrow, as far as the numbers tell: a pattern of "machine_code", and a sentence."""
+    """Why an access is narrow, as far as the numbers tell: a pattern of "compiled_code", and a sentence."""
     share = one.event.lanes * one.itemsize / one.threads
     if share < WIDE:
         return "small", (
@@ -114,4 +112,4 @@ def _reason(one: _Access, n: int) -> tuple[str, str]:
 
 
 def _finding(one: _Access, message: str, pattern: str, detail: str = "") -> Finding:
-    return Finding("machine_code", message, pattern=pattern, source=one.event.source, details=(detail,) if detail else ())
+    return Finding("compiled_code", message, pattern=pattern, source=one.event.source, details=(detail,) if detail else ())

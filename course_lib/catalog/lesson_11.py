@@ -59,7 +59,9 @@ LOAD_COUNTS = Quiz(
     ),
     wrong=(
         wrong([2, 8], "The other way round: a wider load is one that you need fewer of."),
-        wrong([1024, 256], "That is how many a single thread would need. 128 threads run the same instructions, each for its own."),
+        wrong(
+            [1024, 256], "That is how many a single thread would need. 128 threads run the same instructions, each for its own."
+        ),
         wrong([32, 8], "That is for one warp. Four warps share the tile."),
         wrong([256, 64], "The tile is shared by 4 warps of 32 threads, not by 4 threads."),
         wrong([8, 1], "128 bits are 4 fp32 elements, not 8."),
@@ -75,15 +77,16 @@ WHOSE_CODE = Quiz(
     name="whose_code",
     lesson=NAME,
     question=(
-        "Three kernels were compiled for sm_80: one copies a tile, one subtracts its mean, one multiplies two tiles with `tl.dot`. "
-        "Which of the lists A, B and C belongs to which?"
+        "Three kernels were compiled for sm_80: one copies a tile, one subtracts its mean, one multiplies two tiles with "
+        "`tl.dot`. Which of the lists A, B and C belongs to which?"
     ),
     form='a list of three words in the order A, B, C, such as ["copy", "mean", "product"]',
     accepts=lambda value: isinstance(value, list) and sorted(map(str, value)) == ["copy", "mean", "product"],
     expected=lambda: ["mean", "product", "copy"],
     explanation=(
-        "A exchanges values between lanes (shuffle) and between warps (shared memory and barriers): that is a sum, so it is the mean. B has matrix "
-        "instructions, which only `tl.dot` brings. C loads and stores, and nothing else that touches another thread."
+        "A exchanges values between lanes (shuffle) and between warps (shared memory and barriers): that is a sum, so it is "
+        "the mean. B has matrix instructions, which only `tl.dot` brings. C loads and stores, and nothing else that touches "
+        "another thread."
     ),
     wrong=(
         wrong(["product", "mean", "copy"], "Only `tl.dot` brings matrix instructions, and only one list has them."),
@@ -125,8 +128,8 @@ VECTORISED_COPY = Exercise(
     signature="vectorised_copy(x)",
     statement=(
         "Return a copy of the contiguous 1-D tensor `x` (fp32 or fp16, any length), made by loads and stores of 128 bits. "
-        f"Fewer than {LEFT_OVER} elements may be copied in narrower pieces. Where `x` does not begin at a multiple of 16 bytes, "
-        "any width will do."
+        f"Fewer than {LEFT_OVER} elements may be copied in narrower pieces. Where `x` does not begin at a multiple of 16 "
+        "bytes, any width will do."
     ),
     reference=lambda x: x.clone(),
     make_inputs=_vector,
@@ -152,7 +155,7 @@ VECTORISED_COPY = Exercise(
     drawn=_drawn,
     straddle=_straddle,
     torch_may="allocate",
-    machine_code=copied_wide,
+    compiled_code=copied_wide,
     hints=(
         Hint(
             "First make it right for every length: programs, offsets, a mask. Then look at what it was compiled to, as the "
@@ -162,47 +165,50 @@ VECTORISED_COPY = Exercise(
         Hint(
             "Share the tile out: BLOCK_SIZE elements over 32 · num_warps threads. Each thread must hold at least 16 bytes: 4 "
             "elements of fp32, 8 of fp16.",
-            frozenset({"machine_code:small"}),
+            frozenset({"compiled_code:small"}),
         ),
         Hint(
             "A thread gets the neighbours of the tile at once if they are neighbours in memory: `start + tl.arange(0, "
             "BLOCK_SIZE)`, with nothing multiplied.",
-            frozenset({"machine_code:scattered"}),
+            frozenset({"compiled_code:scattered"}),
         ),
         Hint(
-            "The mask decides. For 16 bytes at a time the compiler must know that its bound is divisible by 16. `n` is not, but "
-            "you can compute a number from it that is, in a way that the compiler sees through: something times 16. What is left "
-            "over is a load of its own.",
-            frozenset({"machine_code:bound"}),
+            "The mask decides. For 16 bytes at a time the compiler must know that its bound is divisible by 16. `n` is not, "
+            "but you can compute a number from it that is, in a way that the compiler sees through: something times 16. What "
+            "is left over is a load of its own.",
+            frozenset({"compiled_code:bound"}),
         ),
         Hint(
-            "Let the whole part end at `whole = n // 16 * 16`, and mask with `offsets < whole`. One program copies the elements "
-            "from `whole` to `n`, with a mask and a tile of 16. (`n - n % 16` is the same number, but not to the compiler.)",
+            "Let the whole part end at `whole = n // 16 * 16`, and mask with `offsets < whole`. One program copies the "
+            "elements from `whole` to `n`, with a mask and a tile of 16. (`n - n % 16` is the same number, but not to the "
+            "compiler.)",
             frozenset({"unwritten:tail", "unwritten:gaps", "tail"}),
         ),
         Hint(
-            "Something hides what a number is divisible by: `do_not_specialize`, a start that is no product with BLOCK_SIZE, an "
-            "address that went through `tl.minimum`, a bound such as `n - n % 16`. The compiler sees through a product: `n // 16 "
-            "* 16`.",
-            frozenset({"machine_code:unproven"}),
+            "Something hides what a number is divisible by: `do_not_specialize`, a start that is no product with BLOCK_SIZE, "
+            "an address that went through `tl.minimum`, a bound such as `n - n % 16`. The compiler sees through a product: "
+            "`n // 16 * 16`.",
+            frozenset({"compiled_code:unproven"}),
         ),
         Hint(
             "`tl.multiple_of` and a pointer's cast to a wider type are promises, and nobody checks them. An `x` may begin "
             "anywhere. Promise nothing about its address: a launch tells the compiler by itself.",
-            frozenset({"machine_code:misaligned", "load_out_of_bounds:size", "store_out_of_bounds:size"}),
+            frozenset({"compiled_code:misaligned", "load_out_of_bounds:size", "store_out_of_bounds:size"}),
         ),
         Hint(
             "`tl.max_constancy` is a promise, and nobody checks it. A mask that ends within 16 bytes does not keep this one. "
             "Choose a bound that is divisible by 16 instead, and copy the rest by itself.",
-            frozenset({"machine_code:cut"}),
+            frozenset({"compiled_code:cut"}),
         ),
         Hint(
             "The rest needs a mask, too: from `whole` on, only the elements below n are there.",
-            frozenset({"load_out_of_bounds", "store_out_of_bounds", "load_out_of_bounds:unmasked", "store_out_of_bounds:unmasked"}),
+            frozenset(
+                {"load_out_of_bounds", "store_out_of_bounds", "load_out_of_bounds:unmasked", "store_out_of_bounds:unmasked"}
+            ),
         ),
         Hint(
             "Load and store are looked at one by one. Do both have the bound that is divisible by 16?",
-            frozenset({"machine_code"}),
+            frozenset({"compiled_code"}),
         ),
     ),
 )

@@ -77,9 +77,9 @@ class Exercise:
     """Further cases, drawn anew for every seed, so that nobody can know all sizes beforehand."""
     also: Callable[[Trace], str | None] = lambda trace: None
     """What else the statement asks of the kernels: None if a call's trace shows it, or a sentence that says what is amiss."""
-    machine_code: Callable[[Trace, tuple[LaunchCode, ...]], Finding | None] | None = None
+    compiled_code: Callable[[Trace, tuple[LaunchCode, ...]], Finding | None] | None = None
     """What the statement asks of the compiled code, if it does: given a call's trace and what its launches were compiled to for
-    one GPU, launch by launch, None or a finding of the kind "machine_code"."""
+    one GPU, launch by launch, None or a finding of the kind "compiled_code"."""
 
     kind: Literal["exercise"] = "exercise"
 

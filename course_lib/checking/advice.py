@@ -225,7 +225,7 @@ GENERAL = {
         "Nearly right: either digits were lost (a value or a sum in fp16, the difference of two large numbers), or a few "
         "of many elements are left out or counted twice."
     ),
-    "machine_code": (
+    "compiled_code": (
         "Compile your kernel with `compile_for`, and look at the instructions that came from this line: `c.lines()`."
     ),
     "does_not_compile": (

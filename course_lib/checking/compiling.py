@@ -32,11 +32,9 @@ from triton.runtime.errors import OutOfResources, PTXASError
 from triton.runtime.jit import JITCallable, JITFunction
 
 from course_lib.checking import pretend_gpu, wire
-from course_lib.checking.launch_code import Reader
 from course_lib.checking.inside import ANSWER_FILE, Whereabouts, call_once, load_answer, load_arrays
+from course_lib.checking.launch_code import Reader
 from course_lib.checking.pretend_gpu import PretendGpu
-from course_lib.machine import lines
-from course_lib.machine.tools import ToolError
 
 AT_ONCE = min(4, len(os.sched_getaffinity(0)))
 """How many kernels are compiled at the same time."""
@@ -75,16 +73,13 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     For each target all calls are made twice. The first time only begins to compile, so that several kernels can be compiled at
     once; the second time each launch waits for its own, and raises where it would on a GPU. Notes which kernels were compiled,
     and which calls of the launcher stopped over an error of its own, as they may where results are asked for that were never
-    computed. If the compiler has trouble of its own, notes that instead. Where the request asks for the launches' machine code,
-    that is read and told as well.
+    computed. If the compiler has trouble of its own, notes that instead. Where the request asks for the launches' code, that
+    is read and told as well.
     """
     arrays = load_arrays()
     told: dict[str, Any] = {"compiled": [], "stopped": [], "unavailable": None, "code": None}
     pool = ThreadPoolExecutor(AT_ONCE)
-    reader = Reader(pool) if request["code"] else None
-    if reader:
-        os.environ["TRITON_CACHE_DIR"] += "/with-lines"  # results for those who do not ask name other lines
-        lines.give_each_instruction_a_line_of_the_kernel()
+    reader = Reader() if request["code"] else None
     outer = active_mode.get()
     try:
         for target in request["targets"]:
@@ -100,7 +95,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
                             told["stopped"] += [(target, number, f"{type(error).__name__}: {error}")] * waits
             told["compiled"] += sorted(compiler.compiled)
         told["code"] = reader.told() if reader else None
-    except (CompilerUnavailable, ToolError) as error:
+    except CompilerUnavailable as error:
         told["unavailable"] = str(error)
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)

@@ -54,7 +54,7 @@ KINDS: dict[str, str] = {
     "mismatch": "the result has wrong values",
     # a GPU's compiler
     "does_not_compile": "a GPU's compiler refuses the kernel",
-    "machine_code": "the compiled code is not what was asked for",
+    "compiled_code": "the compiled code is not what was asked for",
     # quizzes
     "wrong_form": "the answer does not have the form that was asked for",
     "wrong_answer": "the answer is not right yet",
@@ -90,7 +90,7 @@ PATTERNS: dict[str, dict[str, str]] = {
     },
     "nan": {"fresh": "a kernel read fresh memory that nobody had written"},
     "mismatch": {"near": "no element is off by more than a twentieth"},
-    "machine_code": {
+    "compiled_code": {
         "small": "a thread's share of the tile is narrower than the access that was asked for",
         "scattered": "neighbouring lanes do not access neighbouring elements",
         "bound": "narrow accesses, and the number of elements is not divisible by 16",

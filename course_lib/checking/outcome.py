@@ -88,7 +88,7 @@ class Outcome:
 
     After a run in mode "compile", there are no calls; `compiled` holds target, case and name of each kernel that was compiled,
     `stopped` target, case and error of each call of the launcher that stopped without a launch being at fault. `unavailable`
-    says why nothing can be compiled on this machine, if so. `code` holds the machine code of the launches by target and case,
+    says why nothing can be compiled on this machine, if so. `code` holds the code of the launches by target and case,
     if it was asked for. `overwritten` numbers the cases whose results no longer held, once
     all calls had ended, what they had held at first. After a run in mode "assemble", `assembled` holds what became of the
     kernel (see `machine/assembling.py`).

@@ -18,7 +18,6 @@ import io
 import json
 import os
 import pathlib
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +42,7 @@ OFF_LIMITS = frozenset(
 )
 """Names that an answer has no use for, and that lead to the frames and objects of those who call it, or by its observers."""
 
-USED_MODULES = (builtins, hmac, io, json, json.encoder, np, os, pathlib, subprocess, torch, torch.overrides, torch.utils._python_dispatch)
+USED_MODULES = (builtins, hmac, io, json, json.encoder, np, os, pathlib, torch, torch.overrides, torch.utils._python_dispatch)
 USED_CLASSES = (hmac.HMAC, json.JSONEncoder, pathlib.Path, torch.Tensor)
 """What results are noted with and leave the process through. Not Triton's language, which the interpreter itself patches."""
 

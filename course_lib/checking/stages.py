@@ -59,7 +59,7 @@ class Work:
     memory_findings: dict[str, Finding | None] = field(default_factory=dict)
     """What the use of memory in a case came to, by the case's label: two stages ask, and it is judged once."""
     code: dict[tuple[str, int], tuple[LaunchCode, ...]] = field(default_factory=dict)
-    """The machine code of a case's launches by the case's label and the target, if the exercise asks something of it."""
+    """The compiled code of a case's launches by the case's label and the target, if the exercise asks something of it."""
 
 
 Stage = Callable[[Work], list[Finding]]
@@ -102,7 +102,7 @@ def compiler(work: Work) -> list[Finding]:
     if wrong := use_of_memory(work):
         cases, targets = [case for case in cases if case.label == wrong[0].case], targets[-1:]
     arguments = [case.arguments for case in cases]
-    asks = work.exercise.machine_code is not None
+    asks = work.exercise.compiled_code is not None
     outcome = sandbox.run(work.bundle, arguments, mode="compile", targets=targets, limits=limits, code=asks)
     work.code = {(cases[number].label, target): code for (target, number), code in outcome.code.items()}
     failure = outcome.failure
@@ -149,7 +149,7 @@ def traffic(work: Work) -> list[Finding]:
     return _first(work, _traffic_of_case)
 
 
-def machine_code(work: Work) -> list[Finding]:
+def compiled_code(work: Work) -> list[Finding]:
     """Look at what the launches were compiled to, if the exercise asks something of it."""
     return _first(work, _code_of_case)
 
@@ -177,7 +177,7 @@ STAGES: tuple[tuple[str, Stage], ...] = (
     ("memory", use_of_memory),
     ("values", values),
     ("traffic", traffic),
-    ("machine code", machine_code),
+    ("compiled code", compiled_code),
     ("gpu", gpu),
 )
 """The flow of a check, in order.
@@ -559,19 +559,19 @@ def _traffic_of_case(work: Work, case: CaseRun) -> Finding | None:
     return None if limit is None else memory.too_many_reads(case.calls[0].trace, limit)
 
 
-# --- machine code -------------------------------------------------------------------------------------------------
+# --- compiled code ------------------------------------------------------------------------------------------------
 
 
 def _code_of_case(work: Work, case: CaseRun) -> Finding | None:
     """What is amiss on the first GPU where something is."""
     exercise, trace = work.exercise, case.calls[0].trace
-    if exercise.machine_code is None or not work.code:  # then nothing could be compiled, and that has been noted
+    if exercise.compiled_code is None or not work.code:  # then nothing could be compiled, and that has been noted
         return None
     for target in exercise.targets:
         code = work.code.get((case.label, target), ())
         if [one.kernel for one in code] != [launch.kernel for launch in trace.launches]:
             return Finding("no_verdict", f"for {advice.gpu(target)}, other kernels are launched than in the interpreter")
-        if finding := exercise.machine_code(trace, code):
+        if finding := exercise.compiled_code(trace, code):
             return replace(finding, message=f"for {advice.gpu(target)}, {finding.message}")
     return None
 

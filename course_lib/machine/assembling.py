@@ -25,11 +25,13 @@ import torch
 import triton
 import triton.language as tl
 from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import CUDABackend
 from triton.runtime.driver import driver
 
 from course_lib.checking.compiling import CompilerUnavailable, DoesNotCompile, explained, own_trouble
 from course_lib.checking.inside import ANSWER_FILE, Whereabouts, load_answer
-from course_lib.machine import lines, store
+from course_lib.machine import store
+from course_lib.machine.lines import with_lines_of
 from course_lib.machine.specs import ARCHITECTURES
 
 TEXTS = ("ttir", "ttgir", "llir", "ptx", "amdgcn")
@@ -75,7 +77,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     """Compile the kernel as the request's `launch` says."""
     launch = request["launch"]
     os.environ["TRITON_CACHE_DIR"] = str(Path.cwd() / "triton-cache")  # a result of this run alone
-    lines.give_each_instruction_a_line_of_the_kernel()
+    _give_each_instruction_a_line_of_the_kernel()
     driver.set_active(NamedGpu(_gpu_target(launch["target"])))
     before = set(sys.modules)
     kernel = _layer(load_answer(Path(ANSWER_FILE).resolve(), request["answer"]), launch["layer"])
@@ -157,3 +159,14 @@ def _without_folders(text: str) -> str:
     """The text with the paths of this run and of Triton's installation cut short: they say nothing about the code."""
     packages = os.path.dirname(os.path.dirname(triton.__file__))
     return re.sub(rf"({re.escape(os.getcwd())}|{re.escape(packages)})/*", "", text)
+
+
+def _give_each_instruction_a_line_of_the_kernel() -> None:
+    """Let machine code name lines of the kernel, as far as ptxas lets it.
+
+    Two things stand in the way. `tl.sum` is a function in Triton's library, and where the PTX does not say what it was
+    inlined into, ptxas keeps the library's line. And LLVM counts the lines of inline assembly on from the kernel's own. The
+    line numbers in the PTX are therefore changed before ptxas reads them; the instructions are not.
+    """
+    make_cubin = CUDABackend.make_cubin
+    CUDABackend.make_cubin = lambda self, source, *rest: make_cubin(self, with_lines_of(source, ANSWER_FILE), *rest)

@@ -1,26 +1,8 @@
-"""Machine code that names lines of the kernel: what is done to PTX before NVIDIA's assembler reads it.
-
-Runs in processes in which Triton compiles. Not here: reading the machine code and its lines (`instructions.py`).
-"""
+"""PTX whose instructions name lines of the kernel, also where a library's function was inlined or assembly written. Pure."""
 
 from __future__ import annotations
 
 import re
-
-from triton.backends.nvidia.compiler import CUDABackend
-
-from course_lib.checking.inside import ANSWER_FILE
-
-
-def give_each_instruction_a_line_of_the_kernel() -> None:
-    """Let machine code name lines of the kernel, as far as ptxas lets it.
-
-    Two things stand in the way. `tl.sum` is a function in Triton's library, and where the PTX does not say what it was
-    inlined into, ptxas keeps the library's line. And LLVM counts the lines of inline assembly on from the kernel's own. The
-    line numbers in the PTX are therefore changed before ptxas reads them; the instructions are not.
-    """
-    make_cubin = CUDABackend.make_cubin
-    CUDABackend.make_cubin = lambda self, source, *rest: make_cubin(self, with_lines_of(source, ANSWER_FILE), *rest)
 
 
 def with_lines_of(ptx: str, file: str) -> str:

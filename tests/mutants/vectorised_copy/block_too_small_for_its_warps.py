@@ -1,5 +1,5 @@
 """A tile of 256 elements for 128 threads: with two elements each, no thread has 128 bits to load."""
-# expect: machine_code
+# expect: compiled_code
 # hint: Share the tile out
 
 import torch

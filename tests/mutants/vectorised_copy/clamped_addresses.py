@@ -1,5 +1,5 @@
 """Lanes past the end copy the last element once more, instead of being masked: their addresses are anything."""
-# expect: machine_code
+# expect: compiled_code
 # hint: tl.minimum
 
 import torch

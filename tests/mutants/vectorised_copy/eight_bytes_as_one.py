@@ -1,5 +1,5 @@
 """Two elements at a time by a cast of the pointers. An x that begins between two of them stops a GPU."""
-# expect: machine_code, load_out_of_bounds
+# expect: compiled_code, load_out_of_bounds
 
 import torch
 import triton

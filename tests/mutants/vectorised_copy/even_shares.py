@@ -1,5 +1,5 @@
 """Each program has an equal share of n, and so begins at any element."""
-# expect: machine_code
+# expect: compiled_code
 
 import torch
 import triton

@@ -1,5 +1,5 @@
 """With 512 elements each of 128 threads has 16 bytes of fp32, but only 8 of fp16."""
-# expect: machine_code
+# expect: compiled_code
 # hint: 8 of fp16
 
 import torch

@@ -1,5 +1,5 @@
 """Neighbouring lanes are a whole stretch apart in memory: no thread holds two neighbours."""
-# expect: machine_code
+# expect: compiled_code
 # hint: nothing multiplied
 
 import torch

@@ -1,5 +1,5 @@
 """The block would do for 4 warps; 16 were asked for, and each thread has a single element."""
-# expect: machine_code
+# expect: compiled_code
 # hint: Share the tile out
 
 import torch

@@ -1,5 +1,5 @@
 """The copy that everybody writes first: where 16 does not divide n, each element has a load of its own."""
-# expect: machine_code
+# expect: compiled_code
 # hint: divisible by 16
 
 import torch

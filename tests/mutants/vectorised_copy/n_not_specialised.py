@@ -1,5 +1,5 @@
 """The compiler is forbidden to look at n, so a length that 16 divides is like any other to it."""
-# expect: machine_code
+# expect: compiled_code
 # hint: do_not_specialize
 
 import torch

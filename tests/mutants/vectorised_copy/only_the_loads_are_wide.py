@@ -1,5 +1,5 @@
 """The store keeps the mask that ends at n, and with it goes back to one element at a time."""
-# expect: machine_code
+# expect: compiled_code
 # hint: divisible by 16
 
 import torch

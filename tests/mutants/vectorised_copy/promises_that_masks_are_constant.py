@@ -1,5 +1,5 @@
 """The compiler is told that a mask never changes within 16 elements. At the end of x it does."""
-# expect: machine_code
+# expect: compiled_code
 # hint: max_constancy
 
 import torch

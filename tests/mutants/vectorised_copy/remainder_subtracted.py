@@ -1,6 +1,6 @@
 """n - n % 16 is divisible by 16, but the compiler does not see it."""
-# expect: machine_code
-# hint: n // 16 * 16
+# expect: compiled_code
+# hint: sees through
 
 import torch
 import triton
