@@ -182,7 +182,7 @@ VECTORISED_COPY = Exercise(
             "Let the whole part end at `whole = n // 16 * 16`, and mask with `offsets < whole`. One program copies the "
             "elements from `whole` to `n`, with a mask and a tile of 16. (`n - n % 16` is the same number, but not to the "
             "compiler.)",
-            frozenset({"unwritten:tail", "unwritten:gaps", "tail"}),
+            frozenset({"unwritten", "unwritten:tail", "unwritten:gaps", "tail"}),
         ),
         Hint(
             "Something hides what a number is divisible by: `do_not_specialize`, a start that is no product with BLOCK_SIZE, "

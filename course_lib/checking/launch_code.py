@@ -1,9 +1,9 @@
 """What an answer's launches were compiled to, for exercises that ask something of it: as plain values, and how they are made.
 
-The code is read as PTX, in which loads and stores are as wide as in the machine code (`tests/test_lesson_11.py` compares them):
-the compiler has it anyway, and to have machine code disassembled takes longer than to compile it. `Reader` runs inside the worker's process, beside the compiler
-(`compiling.py`), and leaves plain data; `launch_codes` reads that back in the learner's. What an exercise asks of the code is
-its own business (`Exercise.compiled_code`).
+The code is read as PTX, in which loads and stores are as wide as in the machine code (`tests/test_lesson_11.py` compares
+them): the compiler has it anyway, and to have machine code disassembled takes longer than to compile it. `Reader` runs inside
+the worker's process, beside the compiler (`compiling.py`), and leaves plain data; `launch_codes` reads that back in the
+learner's. What an exercise asks of the code is its own business (`Exercise.compiled_code`).
 """
 
 from __future__ import annotations
