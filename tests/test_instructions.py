@@ -230,6 +230,9 @@ $L__BB0_1:
 	.loc	2 293 36
 	@!%p2 bra 	$L__BB0_1;
 	cp.async.cg.shared.global [ %r7 + 0 ], [ %rd2 + 0 ], 0x10, %r8;
+	cp.async.commit_group;
+	cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd9, {%r2}], [%r3];
+	cp.async.bulk.commit_group;
 	.loc	1 9 4
 	st.global.b16 	[%rd3], %rs1;
 	st.shared.v2.b32 	[%r9], {%r2, %r3};
@@ -249,6 +252,9 @@ def test_ptx_is_read_with_lines_kinds_and_widths() -> None:
         ("global load", 16, 7, "@%p1"),
         ("other", None, None, "@!%p2"),
         ("async copy", 16, None, ""),
+        ("other", None, None, ""),
+        ("async copy", 128, None, ""),
+        ("other", None, None, ""),
         ("global store", 2, 9, ""),
         ("shared store", 8, 9, ""),
     ]

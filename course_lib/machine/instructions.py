@@ -18,7 +18,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "shuffle": ("SHFL", "ds_bpermute", "ds_permute", "ds_swizzle", "v_permlane16", "v_permlane32", "v_permlanex16", "shfl"),
     "warp reduction": ("REDUX", "CREDUX", "redux"),
     "barrier": ("BAR", "s_barrier", "bar", "barrier"),
-    "async copy": ("LDGSTS", "UBLKCP", "UTMALDG", "UTMASTG", "global_load_lds", "cp.async.global", "cp.async.bulk"),
+    "async copy": ("LDGSTS", "UBLKCP", "UTMALDG", "UTMASTG", "global_load_lds", "cp.async.global"),
     "shared load": ("LDS", "LDSM", "ds_read", "ds_read2", "ds_load", "ld.shared", "ldmatrix"),
     "shared store": ("STS", "STSM", "ds_write", "ds_write2", "ds_store", "st.shared", "stmatrix"),
     "global load": ("LDG", "LD", "global_load", "buffer_load", "flat_load", "ld.global"),
