@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from course_lib.checking.findings import SourceLine
-from course_lib.machine.assembling import with_lines_of
 from course_lib.machine.instructions import (
     KINDS,
     Instruction,
@@ -15,10 +14,12 @@ from course_lib.machine.instructions import (
     count_kinds,
     listing,
     read_amdgcn,
+    read_ptx,
     read_sass,
     resources,
 )
 from course_lib.machine.layouts import Blocked, blocked_layouts
+from course_lib.machine.lines import with_lines_of
 from course_lib.machine.readable import readable
 
 SASS = """
@@ -216,3 +217,44 @@ def test_a_tile_smaller_than_its_layout_names_the_first_owner():
     owners = Blocked((4,), (32,), (4,), (0,)).owners((64,))
     assert owners[:, 0].max() == 0
     assert owners[:, 1].max() == 15
+
+
+INLINE = """
+	.loc	1 7 16
+	ld.param.b64 	%rd5, [copy_kernel_param_0];
+$L__BB0_1:
+	// begin inline asm
+	mov.u32 %r2, %r1;
+	@%p1 ld.global.L1::evict_last.v4.b32 { %r2, %r3, %r4, %r5 }, [ %rd1 + 0 ];
+	// end inline asm
+	.loc	2 293 36
+	@!%p2 bra 	$L__BB0_1;
+	cp.async.cg.shared.global [ %r7 + 0 ], [ %rd2 + 0 ], 0x10, %r8;
+	cp.async.commit_group;
+	cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd9, {%r2}], [%r3];
+	cp.async.bulk.commit_group;
+	.loc	1 9 4
+	st.global.b16 	[%rd3], %rs1;
+	st.shared.v2.b32 	[%r9], {%r2, %r3};
+	.file	1 "/tmp/course-1" "/tmp/course-1/answer.py"
+	.file	2 "/lib/standard.py"
+"""
+
+
+def test_ptx_is_read_with_lines_kinds_and_widths() -> None:
+    def line_of(file: str, number: int) -> SourceLine | None:
+        return SourceLine(file, number, "") if file == "answer.py" else None
+
+    found = [(one.kind, one.width, one.line and one.line.line, one.predicate) for one in read_ptx(INLINE, line_of)]
+    assert found == [
+        ("other", None, 7, ""),
+        ("other", None, 7, ""),
+        ("global load", 16, 7, "@%p1"),
+        ("other", None, None, "@!%p2"),
+        ("async copy", 16, None, ""),
+        ("other", None, None, ""),
+        ("async copy", 128, None, ""),
+        ("other", None, None, ""),
+        ("global store", 2, 9, ""),
+        ("shared store", 8, 9, ""),
+    ]

@@ -122,6 +122,8 @@ def test_matching_instructions_are_joined():
     assert picture.alt == "by hand beside compiled: 4 instructions of the same kind and order in both"
     assert {"by hand", "compiled", "shuffle", "shared store", "… 1 other instruction"} <= set(words(picture))
     assert len([line for line in picture.axes[0].lines if len(line.get_xdata()) == 2]) == 4
+    apart = draw_side_by_side(LEFT, RIGHT, join=False)
+    assert [line for line in apart.axes[0].lines if len(line.get_xdata()) == 2] == []
     same = draw_side_by_side(LEFT, LEFT)
     assert same.alt.startswith("left_kernel, sm_90 beside left_kernel, sm_90: 7 instructions")
     assert draw_side_by_side(LEFT, LEFT, kinds=("barrier",)).alt.endswith("1 instruction of the same kind and order in both")

@@ -15,6 +15,8 @@ from typing import Any, Literal
 import torch
 
 from course_lib.checking.events import Trace
+from course_lib.checking.findings import Finding
+from course_lib.checking.launch_code import LaunchCode
 
 Params = Mapping[str, Any]
 """What makes one case: the keyword arguments of `Exercise.make_inputs`, for example ``{"n": 129}``."""
@@ -89,6 +91,9 @@ class Exercise:
     """How many threads the block must have for these arguments; 0 for any number. For exercises about threads."""
     forbids: frozenset[str] = frozenset()
     """Operations of torch that the answer may not use, by the names that torch gives them inside, such as "_softmax"."""
+    compiled_code: Callable[[Trace, tuple[LaunchCode, ...]], Finding | None] | None = None
+    """What the statement asks of the compiled code, if it does: given a call's trace and what its launches were compiled to for
+    one GPU, launch by launch, None or a finding of the kind "compiled_code"."""
 
     kind: Literal["exercise"] = "exercise"
 

@@ -279,6 +279,9 @@ GENERAL = {
         "Nearly right: either digits were lost (a value or a sum in fp16, the difference of two large numbers), or a few "
         "of many elements are left out or counted twice."
     ),
+    "compiled_code": (
+        "Compile your kernel with `compile_for`, and look at the instructions that came from this line: `c.lines()`."
+    ),
     "does_not_compile": (
         "A kernel is not ordinary Python: arithmetic on numbers and tiles, `if` on numbers, `for` over a range, and "
         "functions of `tl`. Write this with those."

@@ -33,6 +33,7 @@ from triton.runtime.jit import JITCallable, JITFunction
 
 from course_lib.checking import pretend_gpu, wire
 from course_lib.checking.inside import ANSWER_FILE, Whereabouts, call_once, load_answer, load_arrays
+from course_lib.checking.launch_code import Reader
 from course_lib.checking.pretend_gpu import PretendGpu
 
 AT_ONCE = min(4, len(os.sched_getaffinity(0)))
@@ -73,18 +74,20 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     once; the second time each launch waits for its own, and raises where it would on a GPU. The answer is imported anew each
     time (some 3 ms), as it may have kept what it launched, and would not launch it again. Notes which kernels were compiled,
     and which calls of the launcher stopped over an error of its own, as they may where results are asked for that were never
-    computed. If the compiler has trouble of its own, notes that instead.
+    computed. If the compiler has trouble of its own, notes that instead. Where the request asks for the launches' code, that
+    is read and told as well.
     """
     arrays = load_arrays()
-    told: dict[str, Any] = {"compiled": [], "stopped": [], "unavailable": None}
+    told: dict[str, Any] = {"compiled": [], "stopped": [], "unavailable": None, "code": None}
     pool = ThreadPoolExecutor(AT_ONCE)
+    reader = Reader() if request["code"] else None
     outer = active_mode.get()
     try:
         for target in request["targets"]:
             pretend_gpu.install(target)
             active_mode.set(AsyncCompileMode(pool))
             for waits in (False, True):
-                compiler = _Compiler(target, where, waits)
+                compiler = _Compiler(target, where, waits, reader)
                 with PretendGpu():
                     answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
                     for number, values in enumerate(request["cases"]):
@@ -92,6 +95,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
                         if error := compiler.call(answer, wire.unpack(values, arrays, poison=0.0)):
                             told["stopped"] += [(target, number, f"{type(error).__name__}: {error}")] * waits
             told["compiled"] += sorted(compiler.compiled)
+        told["code"] = reader.told() if reader else None
     except CompilerUnavailable as error:
         told["unavailable"] = str(error)
     except BaseException:
@@ -107,10 +111,11 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
 class _Compiler:
     """Takes the place of Triton's launches, for one target; `compiled` holds (target, case, kernel) of those waited for."""
 
-    def __init__(self, target: int, where: Whereabouts, waits: bool) -> None:
+    def __init__(self, target: int, where: Whereabouts, waits: bool, reader: Reader | None) -> None:
         self.target = target
         self.where = where
         self.waits = waits
+        self.reader = reader
         self.compiled: set[tuple[int, int, str]] = set()
         self.kernels: dict[int, JITFunction] = {}
         self.refused: dict[str, Exception] = {}
@@ -152,6 +157,8 @@ class _Compiler:
             raise
         self.refused.pop(kernel.__name__, None)
         self.compiled.add((self.target, self.where.case, kernel.__name__))
+        if self.reader and self.waits and not self.benching and not warmup:
+            self.reader.note(self.target, self.where.case, compiled)
         return compiled if warmup else None
 
     def tune(self, tuner: Autotuner, *args: Any, **kwargs: Any) -> Any:

@@ -61,6 +61,7 @@ KINDS: dict[str, str] = {
     "mismatch": "the result has wrong values",
     # a GPU's compiler
     "does_not_compile": "a GPU's compiler refuses the kernel",
+    "compiled_code": "the compiled code is not what was asked for",
     # quizzes
     "wrong_form": "the answer does not have the form that was asked for",
     "wrong_answer": "the answer is not right yet",
@@ -105,6 +106,14 @@ PATTERNS: dict[str, dict[str, str]] = {
     },
     "nan": {"fresh": "a kernel read fresh memory that nobody had written"},
     "mismatch": {"near": "no element is off by more than a twentieth"},
+    "compiled_code": {
+        "small": "a thread's share of the tile is narrower than the access that was asked for",
+        "scattered": "neighbouring lanes do not access neighbouring elements",
+        "bound": "narrow accesses, and the number of elements is not divisible by 16",
+        "unproven": "narrow accesses, although all numbers would allow wide ones",
+        "misaligned": "a wide access begins at an address that it may not begin at",
+        "cut": "a wide access is only partly inside the mask",
+    },
 }
 """What the evidence says beyond the kind, so that a hint can fit better. A hint fits a pattern as "kind:pattern"."""
 

@@ -15,7 +15,7 @@ import signal
 import struct
 import unicodedata
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -29,6 +29,7 @@ from course_lib.checking.blocks import BlockRun
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.events import COLUMNS, KIND_CODES, BrokenPromise, Event, Launch, Trace, View
 from course_lib.checking.inside import POSITION, VARIATIONS, content_of
+from course_lib.checking.launch_code import LaunchCode, launch_codes
 from course_lib.checking.limits import MOST_PROCESSES
 from course_lib.checking.plain_numbers import Form, Numbers
 
@@ -46,9 +47,9 @@ class Call:
     own view. `variation` names the way in which the call was run (`inside.VARIATIONS`).
 
     `outside` lists tensors that changed outside any kernel: "name", the "launch" before which it was noticed, and whether the
-    call had not met it before ("new"). `twice` lists
-    stores of different values to one element by one program: the "event", the "other" one, and the "element".
-    `promises` are those to the compiler that did not hold. `threads` counts the process's threads.
+    call had not met it before ("new"). `twice` lists stores of different values to one element by one program: the "event", the
+    "other" one, and the "element". `promises` are those to the compiler that did not hold. `threads` counts the process's
+    threads.
 
     Where it need not be a tensor, what came back may be `numbers` instead. `blocks` are the runs of the thread simulator.
     """
@@ -95,7 +96,8 @@ class Outcome:
 
     After a run in mode "compile", there are no calls; `compiled` holds target, case and name of each kernel that was compiled,
     `stopped` target, case and error of each call of the launcher that stopped without a launch being at fault. `unavailable`
-    says why nothing can be compiled on this machine, if so. `overwritten` numbers the cases whose results no longer held, once
+    says why nothing can be compiled on this machine, if so. `code` holds the code of the launches by target and case,
+    if it was asked for. `overwritten` numbers the cases whose results no longer held, once
     all calls had ended, what they had held at first. After a run in mode "assemble", `assembled` holds what became of the
     kernel (see `machine/assembling.py`).
     """
@@ -108,6 +110,7 @@ class Outcome:
     unavailable: str | None = None
     overwritten: tuple[int, ...] = ()
     assembled: dict[str, Any] | None = None
+    code: Mapping[tuple[int, int], tuple[LaunchCode, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,8 @@ def read_outcome(folder: Path, bundle: Bundle, ending: Ending) -> Outcome:
         compiled, stopped = (
             [(int(target), int(case), str(what)) for target, case, what in noted[key]] for key in ("compiled", "stopped")
         )
-        return Outcome((), None, printed, frozenset(compiled), tuple(stopped), noted["unavailable"])
+        code = launch_codes(noted["code"], bundle.line) if noted["code"] else {}
+        return Outcome((), None, printed, frozenset(compiled), tuple(stopped), noted["unavailable"], code=code)
     if ending.mode == "assemble" and (told := _signed(folder / "assembled.json", ending.key)) is not None:
         return Outcome((), None, printed, assembled=_plain(told))
     kept = _plain(_signed(folder / "kept.json", ending.key) or b'{"overwritten": []}')

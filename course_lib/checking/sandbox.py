@@ -51,13 +51,15 @@ def run(
     works_on: WorksOn = "gpu",
     targets: tuple[int, ...] = (),
     launch: dict[str, Any] | None = None,
+    code: bool = False,
     limits: Limits | None = None,
 ) -> Outcome:
     """Call `bundle.name` once for each tuple of arguments in `cases`, in one fresh process.
 
     In mode "interpret", kernels run in Triton's interpreter, and with `variations` a call is repeated in the other ways in
     which a GPU might run it: see `interpreting.variations`; `works_on` says what may be returned (`Exercise.works_on`). In mode
-    "compile", every launch is compiled for each compute capability in `targets` (80 is sm_80), and nothing is run. In mode
+    "compile", every launch is compiled for each compute capability in `targets` (80 is sm_80), and nothing is run; with `code`,
+    what they were compiled to comes back too. In mode
     "assemble", `bundle.name` is a kernel, and is compiled once as `launch` says (see `machine/assembling.py`). In mode "gpu",
     kernels are compiled and run on this machine's GPU.
 
@@ -73,7 +75,7 @@ def run(
         try:
             key = secrets.token_hex(32)
             options = {"mode": mode, "variations": variations, "targets": list(targets), "limits": asdict(limits), "key": key}
-            _write_request(folder, bundle, cases, {**options, "works_on": works_on, "launch": launch})
+            _write_request(folder, bundle, cases, {**options, "works_on": works_on, "launch": launch, "code": code})
             reply = zygote.request(folder, limits)
             if reply["stopped"] in TOO_LITTLE:
                 raise SandboxError(TOO_LITTLE[reply["stopped"]])

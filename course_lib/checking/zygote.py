@@ -169,6 +169,7 @@ def _rehearse(mode: str, scratch: Path) -> None:
             "variations": False,
             "works_on": "gpu",
             "targets": [80],
+            "code": False,
             "save": lambda *_: None,
         }
         worker.doing(mode)(request, Whereabouts(Path("where.bin")))

@@ -37,11 +37,16 @@ Line = Instruction | int
 
 
 def draw_side_by_side(
-    left: HasCode, right: HasCode, titles: tuple[str, str] | None = None, kinds: Sequence[str] = SHOWN
+    left: HasCode,
+    right: HasCode,
+    titles: tuple[str, str] | None = None,
+    kinds: Sequence[str] = SHOWN,
+    join: bool = True,
 ) -> Picture:
     """Two kernels' machine code: instructions of the same kind have one colour, and lines join those that match.
 
-    Instructions of other kinds than `kinds` are only counted. Matching is by kind and order, whatever the registers.
+    Instructions of other kinds than `kinds` are only counted. Matching is by kind and order, whatever the registers. `join`
+    draws the lines; leave them out where one instruction stands for several of the other kernel's.
     """
     both = [_lines(one.instructions, kinds) for one in (left, right)]
     titles = titles or (f"{left.kernel}, {left.target}", f"{right.kernel}, {right.target}")
@@ -59,7 +64,7 @@ def draw_side_by_side(
         for number, line in enumerate(lines):
             _draw_line(canvas, line, left_edge, top + number * _LINE)
     matches = _matches(*both)
-    for one, other in matches:
+    for one, other in matches if join else ():
         ys = (top + (one + 0.5) * _LINE, top + (other + 0.5) * _LINE)
         canvas.line((_COLUMN, _COLUMN + _BETWEEN), ys, ink=INK, line=0.9)
     return canvas.finish(

@@ -111,6 +111,18 @@ class Compiled:
         """How many instructions there are of each kind: "shuffle", "shared store", "barrier", … (`instructions.KINDS`)."""
         return code.count_kinds(self.instructions)
 
+    def excerpt(self, form: str, *words: str, most: int = 4, width: int = 108) -> str:
+        """The lines of one form ("ttir", "ttgir", "llir", "ptx", "sass" or "amdgcn") in which one of the words stands.
+
+        At most the first `most`, cut to `width` characters; what is left out is counted. Without words, the first lines.
+
+            print(c.excerpt("sass", "LDG", "STG"))
+        """
+        found = [line.strip() for line in str(getattr(self, form)).splitlines() if not words or any(w in line for w in words)]
+        shown = [line if len(line) <= width else f"{line[: width - 1]}…" for line in found[:most]]
+        rest = len(found) - most
+        return "\n".join([*shown, *([f"… and {rest} more"] if rest > 0 else [])])
+
     def lines(self) -> dict[SourceLine, tuple[Instruction, ...]]:
         """The instructions that came from each line of the kernel, in the order of the lines."""
         known = {i.line for i in self.instructions if i.line is not None}
@@ -269,7 +281,8 @@ def _described(value: Any) -> dict[str, Any]:
 
 def _made_by() -> list[str]:
     """What a result depends on besides the kernel and its launch."""
-    return [_triton_version(), store.digest(Path(__file__).with_name("assembling.py"))]
+    made_by = (Path(__file__).with_name(name) for name in ("assembling.py", "lines.py"))
+    return [_triton_version(), *map(store.digest, made_by)]
 
 
 def _triton_version() -> str:

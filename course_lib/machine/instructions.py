@@ -1,6 +1,7 @@
 """Machine code as values: from the text of a disassembler or of AMD's assembler to instructions, counts and listings. Pure.
 
-NVIDIA's code is read from `nvdisasm -gi -c`, AMD's from the assembly that LLVM writes. Not here: calling tools (`tools.py`).
+NVIDIA's machine code is read from `nvdisasm -gi -c`, its PTX and AMD's code from the assembly that LLVM writes. Not here:
+calling tools (`tools.py`).
 """
 
 from __future__ import annotations
@@ -14,16 +15,28 @@ from course_lib.checking.findings import SourceLine
 from course_lib.machine.specs import ARCHITECTURES
 
 KINDS: dict[str, tuple[str, ...]] = {
-    "shuffle": ("SHFL", "ds_bpermute", "ds_permute", "ds_swizzle", "v_permlane16", "v_permlane32", "v_permlanex16"),
-    "warp reduction": ("REDUX", "CREDUX"),
-    "barrier": ("BAR", "s_barrier"),
-    "async copy": ("LDGSTS", "UBLKCP", "UTMALDG", "UTMASTG", "global_load_lds"),
-    "shared load": ("LDS", "LDSM", "ds_read", "ds_read2", "ds_load"),
-    "shared store": ("STS", "STSM", "ds_write", "ds_write2", "ds_store"),
-    "global load": ("LDG", "LD", "global_load", "buffer_load", "flat_load"),
-    "global store": ("STG", "ST", "global_store", "buffer_store", "flat_store"),
-    "local memory": ("LDL", "STL", "scratch_load", "scratch_store"),
-    "atomic": ("ATOM", "ATOMG", "ATOMS", "RED", "REDG", "global_atomic", "buffer_atomic", "flat_atomic", "ds_add"),
+    "shuffle": ("SHFL", "ds_bpermute", "ds_permute", "ds_swizzle", "v_permlane16", "v_permlane32", "v_permlanex16", "shfl"),
+    "warp reduction": ("REDUX", "CREDUX", "redux"),
+    "barrier": ("BAR", "s_barrier", "bar", "barrier"),
+    "async copy": ("LDGSTS", "UBLKCP", "UTMALDG", "UTMASTG", "global_load_lds", "cp.async.global"),
+    "shared load": ("LDS", "LDSM", "ds_read", "ds_read2", "ds_load", "ld.shared", "ldmatrix"),
+    "shared store": ("STS", "STSM", "ds_write", "ds_write2", "ds_store", "st.shared", "stmatrix"),
+    "global load": ("LDG", "LD", "global_load", "buffer_load", "flat_load", "ld.global"),
+    "global store": ("STG", "ST", "global_store", "buffer_store", "flat_store", "st.global"),
+    "local memory": ("LDL", "STL", "scratch_load", "scratch_store", "ld.local", "st.local"),
+    "atomic": (
+        "ATOM",
+        "ATOMG",
+        "ATOMS",
+        "RED",
+        "REDG",
+        "global_atomic",
+        "buffer_atomic",
+        "flat_atomic",
+        "ds_add",
+        "atom",
+        "red",
+    ),
     "matrix": (
         *(
             "HMMA",
@@ -41,12 +54,29 @@ KINDS: dict[str, tuple[str, ...]] = {
             "UTCOMMA",
         ),
         *("v_mfma", "v_smfmac", "v_wmma"),
+        *("mma", "wgmma.mma_async", "tcgen05.mma"),
     ),
 }
 """What an instruction is for, by the beginning of its opcode; the first kind that fits counts. All else is "other".
 
-Sources: CUDA Binary Utilities, "Instruction Set Reference"; AMD, "Instinct MI300 (CDNA 3) Instruction Set Architecture".
+Those of NVIDIA's machine code are in capitals, those of PTX and AMD's code are not. Sources: CUDA Binary Utilities,
+"Instruction Set Reference"; PTX ISA; AMD, "Instinct MI300 (CDNA 3) Instruction Set Architecture".
 """
+
+
+_MOVING = ("async copy", "shared load", "shared store", "global load", "global store", "local memory")
+_AMD_WIDTHS = {
+    "dwordx4": 16,
+    "dwordx3": 12,
+    "dwordx2": 8,
+    "ushort": 2,
+    "sshort": 2,
+    "short": 2,
+    "ubyte": 1,
+    "sbyte": 1,
+    "byte": 1,
+}
+_BITS = re.compile(r"[bfsu]?(8|16|32|64|96|128|256)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -73,7 +103,29 @@ class Instruction:
             return "shuffle"
         if self.opcode.startswith("buffer_load") and "lds" in self.operands.split():  # straight into shared memory
             return "async copy"
-        return next((kind for kind, opcodes in KINDS.items() if any(self.matches(opcode) for opcode in opcodes)), "other")
+        return next((kind for kind, opcodes in KINDS.items() if any(_has(self.opcode, opcode) for opcode in opcodes)), "other")
+
+    @property
+    def width(self) -> int | None:
+        """How many bytes each lane moves, if this loads, stores or copies; None for any other instruction.
+
+        A bulk copy (TMA) moves a whole tile for the program, and counts as a cache line, 128 bytes.
+
+        >>> [Instruction(opcode, "").width for opcode in ("LDG.E.128", "STG.E.U16", "LDG.E", "UTMALDG.1D", "FADD")]
+        [16, 2, 4, 128, None]
+        >>> [Instruction(opcode, "").width for opcode in ("ld.global.v4.b32", "buffer_load_dwordx4", "global_store_short")]
+        [16, 16, 2]
+        """
+        if self.kind not in _MOVING:
+            return None
+        if self.opcode.startswith(("UTMA", "UBLKCP", "cp.async.bulk")):
+            return 128
+        if self.opcode.startswith("cp.async"):
+            return int(self.operands.split(",")[2], 0)
+        parts = re.split(r"[._]", self.opcode)
+        vector = next((int(part[1:]) for part in parts if re.fullmatch(r"v[248]", part)), 1)
+        bits = next((int(found[1]) for part in parts if (found := _BITS.fullmatch(part))), 32)
+        return next((_AMD_WIDTHS[part] for part in parts if part in _AMD_WIDTHS), vector * bits // 8)
 
     def matches(self, wanted: str) -> bool:
         """Whether the opcode is the wanted one and has its modifiers, in any order; AMD's go on after "_".
@@ -82,12 +134,16 @@ class Instruction:
         >>> load.matches("LDG"), load.matches("LDG.128"), load.matches("LD"), load.matches("LDG.64")
         (True, True, False, False)
         """
-        opcode, *modifiers = self.opcode.casefold().split(".")
-        name, *asked = wanted.casefold().split(".")
-        return (opcode == name or opcode.startswith(f"{name}_")) and set(asked) <= set(modifiers)
+        return _has(self.opcode.casefold(), wanted.casefold())
 
     def __str__(self) -> str:
         return f"{self.predicate:>5} {self.opcode} {self.operands}".rstrip()
+
+
+def _has(opcode: str, wanted: str) -> bool:
+    name, *modifiers = opcode.split(".")
+    wanted_name, *asked = wanted.split(".")
+    return (name == wanted_name or name.startswith(f"{wanted_name}_")) and set(asked) <= set(modifiers)
 
 
 def count(instructions: Iterable[Instruction], wanted: str) -> int:
@@ -146,6 +202,24 @@ def read_sass(disassembly: str, line_of: LineOf) -> tuple[Instruction, ...]:
             labels = ()
     while instructions and instructions[-1].opcode == "NOP":
         instructions.pop()
+    return tuple(instructions)
+
+
+_PTX_FILE = re.compile(r'\s*\.file\s+(\d+)\s+(?:"[^"]*"\s+)?"(?:[^"]*/)?([^"/]+)"')
+_PTX_PLACE = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)")
+_PTX = re.compile(r"\s*(@!?%\w+\s+)?([a-z]\w*(?:[.:]+\w+)*)\s*([^;]*);")
+
+
+def read_ptx(ptx: str, line_of: LineOf) -> tuple[Instruction, ...]:
+    """The instructions in PTX as LLVM writes it for Triton, inline assembly among them. Labels are left out."""
+    files = {int(found[1]): found[2] for text in ptx.splitlines() if (found := _PTX_FILE.match(text))}
+    instructions: list[Instruction] = []
+    line: SourceLine | None = None
+    for text in ptx.splitlines():
+        if place := _PTX_PLACE.match(text):
+            line = line_of(files.get(int(place[1]), ""), int(place[2]))
+        elif found := _PTX.match(text):
+            instructions.append(Instruction(found[2], found[3].strip(), (found[1] or "").strip(), line=line))
     return tuple(instructions)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from course_lib.catalog.model import WorksOn
 from course_lib.checking.stages.cases import run
+from course_lib.checking.stages.code import compiled_code
 from course_lib.checking.stages.compiler import compiler
 from course_lib.checking.stages.gpu import gpu
 from course_lib.checking.stages.interpreter import interpret
@@ -25,6 +26,7 @@ FLOWS: dict[WorksOn, tuple[tuple[str, Stage], ...]] = {
         ("memory", use_of_memory),
         ("values", values),
         ("traffic", traffic),
+        ("compiled code", compiled_code),
         ("gpu", gpu),
     ),
     "threads": (("run", run), ("threads", use_of_threads), ("values", values), ("exchange", exchange)),

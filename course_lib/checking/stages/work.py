@@ -12,6 +12,7 @@ import torch
 from course_lib.catalog.model import Exercise, Params
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.findings import Finding, Skipped
+from course_lib.checking.launch_code import LaunchCode
 from course_lib.checking.outcome import Call
 from course_lib.checking.plain_numbers import Form
 
@@ -58,6 +59,8 @@ class Work:
     skipped: list[Skipped] = field(default_factory=list)
     memory_findings: dict[str, Finding | None] = field(default_factory=dict)
     """What the use of memory in a case came to, by the case's label: two stages ask, and it is judged once."""
+    code: dict[tuple[str, int], tuple[LaunchCode, ...]] = field(default_factory=dict)
+    """The compiled code of a case's launches by the case's label and the target, if the exercise asks something of it."""
 
 
 Stage = Callable[[Work], list[Finding]]
