@@ -59,9 +59,8 @@ def run(
     In mode "interpret", kernels run in Triton's interpreter, and with `variations` a call is repeated in the other ways in
     which a GPU might run it: see `interpreting.variations`; `works_on` says what may be returned (`Exercise.works_on`). In mode
     "compile", every launch is compiled for each compute capability in `targets` (80 is sm_80), and nothing is run; with `code`,
-    what they were compiled to comes back too. In mode
-    "assemble", `bundle.name` is a kernel, and is compiled once as `launch` says (see `machine/assembling.py`). In mode "gpu",
-    kernels are compiled and run on this machine's GPU.
+    what they were compiled to comes back too. In mode "assemble", `bundle.name` is a kernel, and is compiled once as `launch`
+    says (see `machine/assembling.py`). In mode "gpu", kernels are compiled and run on this machine's GPU.
 
     Raises `wire.CannotSend` for arguments that are not plain data, and `SandboxError` when no process can be had.
     """
