@@ -31,6 +31,7 @@ MORE_SEEDS = 20
 
 WITHOUT_A_LINE = {
     "computed_outside",
+    "idle_programs",
     "killed",
     "no_kernel",
     "not_as_asked",

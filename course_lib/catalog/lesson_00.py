@@ -86,7 +86,7 @@ DOUBLE = Exercise(
         Hint(
             "Every program's offsets are `pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)`. Without `pid * BLOCK_SIZE` all "
             "programs work on the first block.",
-            frozenset({"race", "race:overlap", "periodic", "shifted", "unwritten:gaps"}),
+            frozenset({"race", "race:overlap", "race:spill", "periodic", "shifted", "unwritten:gaps"}),
         ),
         Hint(
             "The last block is rarely full. Build `mask = offsets < n` and give it to the load and to the store.",

@@ -183,7 +183,7 @@ VECTOR_SCALE = Exercise(
         Hint(
             "A program's offsets begin at `tl.program_id(axis=0) * BLOCK_SIZE`; in a persistent kernel the block numbers are "
             "pid, pid + P, pid + 2P, … where P is the number of programs.",
-            frozenset({"race", "race:overlap", "periodic", "shifted", "unwritten:gaps"}),
+            frozenset({"race", "race:overlap", "race:spill", "periodic", "shifted", "unwritten:gaps"}),
         ),
         Hint(
             "`mask = offsets < n`, for the load and for the store.",
@@ -191,7 +191,7 @@ VECTOR_SCALE = Exercise(
         ),
         Hint(
             "The result is as long as `x`: `torch.empty_like(x)`. The mask takes care of the block that is not full.",
-            frozenset({"wrong_shape", "wrong_dtype"}),
+            frozenset({"wrong_shape"}),
         ),
     ),
 )

@@ -160,6 +160,7 @@ VECTOR_ADD = Exercise(
                     "first_block_only",
                     "race:same",
                     "race:overlap",
+                    "race:spill",
                 }
             ),
         ),
@@ -221,7 +222,7 @@ COPY_ROWS = Exercise(
         Hint(
             "The result has strides of its own, and it is contiguous: its element (i, j) lies at `i * n_cols + j`, whatever "
             "the strides of `x` are.",
-            frozenset({"transposed", "store_out_of_bounds", "unwritten:gaps"}),
+            frozenset({"transposed", "store_out_of_bounds", "unwritten:gaps", "race", "race:same", "race:overlap"}),
         ),
         Hint(
             "`torch.empty_like(x)` keeps x's odd strides; `torch.empty(x.shape, dtype=x.dtype, device=x.device)` is "
@@ -231,7 +232,7 @@ COPY_ROWS = Exercise(
         Hint(
             "A block that covers a row has `triton.next_power_of_2(n_cols)` lanes. The spare ones need a mask, "
             "`columns < n_cols`, on the load and on the store: without it a row spills into the next.",
-            frozenset({"load_out_of_bounds:unmasked", "store_out_of_bounds:unmasked", "race", "race:overlap"}),
+            frozenset({"load_out_of_bounds:unmasked", "store_out_of_bounds:unmasked", "race:spill"}),
         ),
         Hint(
             "A row can be longer than any block size that you write down. Let the block cover it, with "
@@ -266,7 +267,9 @@ REVERSE = Exercise(
                     "torch_compute",
                     "mismatch",
                     "load_out_of_bounds:masked",
+                    "load_out_of_bounds:below",
                     "store_out_of_bounds:masked",
+                    "store_out_of_bounds:below",
                 }
             ),
         ),
@@ -275,7 +278,11 @@ REVERSE = Exercise(
             "back from n − 1, not from BLOCK_SIZE − 1.",
             frozenset({"periodic", "shifted", "tail", "first_block_only"}),
         ),
-        Hint("Turned round twice is not turned round: reverse one side only.", frozenset({"reversed"})),
+        Hint(
+            "The result is `x` as it is, and not reversed: one side must count from the end, the load's offsets or the "
+            "store's. (Both, and it is turned round twice.)",
+            frozenset({"unchanged"}),
+        ),
         Hint(
             "Lanes past the end have n − 1 − i below 0: the mask `offsets < n` must guard the load and the store.",
             frozenset(f"{access}_out_of_bounds:{how}" for access in ("load", "store") for how in ("before", "unmasked")),
@@ -290,6 +297,7 @@ REVERSE = Exercise(
                     "unwritten:gaps",
                     "race:same",
                     "race:overlap",
+                    "race:spill",
                 }
             ),
         ),
@@ -350,7 +358,15 @@ DIAGONAL = Exercise(
         Hint(
             "It can be longer than one block: `triton.cdiv(n, BLOCK_SIZE)` programs, and `pid * BLOCK_SIZE` in the offsets.",
             frozenset(
-                {"first_block_only", "race", "race:overlap", "unwritten:one_program", "unwritten:tail", "unwritten:no_program"}
+                {
+                    "first_block_only",
+                    "race",
+                    "race:overlap",
+                    "race:spill",
+                    "unwritten:one_program",
+                    "unwritten:tail",
+                    "unwritten:no_program",
+                }
             ),
         ),
         Hint(

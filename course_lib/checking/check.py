@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from course_lib import catalog
-from course_lib.checking import sandbox
+from course_lib.checking import explain, sandbox
 from course_lib.checking.bundle import Bundle, bundle_file
 from course_lib.checking.collect import bundle_function
 from course_lib.checking.findings import Finding, Report
 from course_lib.checking.notebook import bundle_notebook
+from course_lib.checking.reading import Text
 from course_lib.checking.report import choose_hint
 from course_lib.checking.source import CannotBundle
 from course_lib.checking.stages import STAGES, Work
@@ -64,6 +65,7 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
                 break
     except sandbox.SandboxError as problem:
         return Report(name, False, (Finding("no_verdict", str(problem)),), seed=seed, stages=tuple(ran), judged=False)
+    findings = [_advised(finding, work.bundle) for finding in findings]
     report = Report(
         name=name,
         passed=not findings,
@@ -80,6 +82,13 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
     if report.passed or (report.done and report.judged and not replayed):
         record(name, report.passed)
     return report
+
+
+def _advised(finding: Finding, bundle: Bundle) -> Finding:
+    """A finding, with the advice to look at the order of a launch's arguments where that may explain it."""
+    if finding.kind in explain.SHOWS_AN_EXCHANGE and (advice := explain.exchanged(Text(bundle.source))):
+        return replace(finding, advice=advice)
+    return finding
 
 
 if "ipykernel" in sys.modules:

@@ -7,6 +7,7 @@ one run. `STAGES` is the flow. A stage that needs what this machine lacks notes 
 from __future__ import annotations
 
 import itertools
+import math
 import random
 import zlib
 from collections import Counter
@@ -16,22 +17,24 @@ from typing import Any
 
 import torch
 
-from course_lib.catalog.model import Exercise, Params
-from course_lib.checking import advice, memory, sandbox
+from course_lib.catalog.model import Exercise, Params, Tolerance
+from course_lib.checking import advice, explain, memory, sandbox
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.compare import BY_PLACES, PATTERN, compare
 from course_lib.checking.events import Event
 from course_lib.checking.findings import Finding, Skipped, SourceLine
 from course_lib.checking.inside import POISONS
 from course_lib.checking.outcome import Call, Failure, Outcome
+from course_lib.checking.reading import Text
 from course_lib.device import device
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CaseRun:
     """One case: its parameters, its arguments (which the answer never saw, only copies), and the calls made on them."""
 
     label: str
+    params: Params
     arguments: tuple[Any, ...]
     want: torch.Tensor
     """What the reference makes of the arguments."""
@@ -57,6 +60,8 @@ class Work:
     skipped: list[Skipped] = field(default_factory=list)
     memory_findings: dict[str, Finding | None] = field(default_factory=dict)
     """What the use of memory in a case came to, by the case's label: two stages ask, and it is judged once."""
+    programs: dict[str, list[memory.Programs]] = field(default_factory=dict)
+    """What the programs of a case's launches had to do, by the case's label."""
 
 
 Stage = Callable[[Work], list[Finding]]
@@ -64,12 +69,22 @@ LIMITS = sandbox.Limits()
 
 
 def interpret(work: Work) -> list[Finding]:
-    """Run the answer on every case in the interpreter, then on the cases around the block size that it used.
+    """Run the answer on every case in the interpreter, the smaller half first, then on those around its block size.
 
-    Those may show it to use another block size for longer data, and call for further cases.
+    These may show it to use another block size for longer data, and call for further cases. What smaller cases show, larger
+    ones need not: they would take long for an answer that starts far too many programs.
     """
     drawn = work.exercise.drawn(random.Random(work.seed))
-    if findings := _run(work, (*work.exercise.cases, *drawn), variations=True):
+    cases = [_case(work, params) for params in (*work.exercise.cases, *drawn)]
+    rising = sorted(cases, key=lambda case: case.size)
+    middle = rising[len(cases) // 2 :]
+    small = [case for case in cases if case.size and case not in middle]
+    again = [_case(work, case.params, AGAIN) for case in middle[:2]]
+    if findings := _run(work, small, variations=True):
+        return findings
+    if use_of_memory(work):
+        return []
+    if findings := _run(work, [*(case for case in cases if case not in small), *again], variations=True):
         return findings
     blocks = _common_tiles(work.cases) | _longest_tile(work.cases)
     for _ in range(MOST_STRADDLING):
@@ -81,7 +96,7 @@ def interpret(work: Work) -> list[Finding]:
         if not more:
             break
         seen = len(work.cases)
-        if findings := _run(work, tuple(more.values())):
+        if findings := _run(work, [_case(work, params) for params in more.values()]):
             return findings
         blocks = _common_tiles(work.cases[seen:]) - blocks
     return []
@@ -119,7 +134,7 @@ def compiler(work: Work) -> list[Finding]:
 
 def use_of_memory(work: Work) -> list[Finding]:
     """Judge what the kernels did to memory, and whether kernels did the work at all."""
-    return _first(work, _memory_of_case)
+    return _first(work, _memory_of_case) or _first(work, _idle_judge(work))
 
 
 def values(work: Work) -> list[Finding]:
@@ -187,16 +202,12 @@ def label(params: Params) -> str:
 # --- interpreter --------------------------------------------------------------------------------------------------
 
 
-def _run(work: Work, params: tuple[Params, ...], variations: bool = False) -> list[Finding]:
+def _run(work: Work, cases: list[CaseRun], variations: bool = False) -> list[Finding]:
     """Run these cases, and see whether earlier results live through later calls.
 
-    With `variations`, each is run in all the ways in which a GPU might, and two of them at last again, with other values. The
-    cases around the block size need none of that, as the smaller ones have partial tiles as well.
+    With `variations`, each is run in all the ways in which a GPU might. The cases around the block size need none of that, as
+    the smaller ones have partial tiles as well.
     """
-    cases = [_case(work, p) for p in params]
-    if variations:
-        middle = sorted(range(len(cases)), key=lambda number: cases[number].size)[len(cases) // 2 :][:2]
-        cases += [_case(work, params[number], AGAIN) for number in middle]
     outcome = sandbox.run(work.bundle, [case.arguments for case in cases], variations=variations)
     for number, case in enumerate(cases):
         calls = tuple(call for call in outcome.calls if call.case == number)
@@ -208,11 +219,11 @@ def _run(work: Work, params: tuple[Params, ...], variations: bool = False) -> li
     if outcome.failure.kind in ("timeout", "crash") and (shown := use_of_memory(work)):
         return shown
     failed = cases[outcome.failure.case].label if 0 <= outcome.failure.case < len(cases) else None
-    return [failure_finding(outcome.failure, work.bundle, failed)]
+    return [failure_finding(outcome.failure, work.bundle, failed, asked=work.exercise.signature)]
 
 
 AGAIN = ", again with other values"
-"""What follows the label of a case that is run a second time in the same process."""
+"""What follows the label of a case that is run a second time in the same process, since something may stay from the first."""
 MOST_STRADDLING = 3
 """How often at most cases around newly seen block sizes are added."""
 
@@ -221,7 +232,7 @@ def _case(work: Work, params: Params, suffix: str = "") -> CaseRun:
     name = label(params) + suffix
     generator = torch.Generator().manual_seed(work.seed ^ zlib.crc32(name.encode()))
     arguments = work.exercise.make_inputs(generator, **params)
-    return CaseRun(name, arguments, work.exercise.reference(*arguments))
+    return CaseRun(name, params, arguments, work.exercise.reference(*arguments))
 
 
 def _tiles(case: CaseRun) -> set[int]:
@@ -242,12 +253,14 @@ def _longest_tile(cases: list[CaseRun]) -> set[int]:
     return {max(sizes)} if (sizes := set().union(*map(_tiles, cases))) else set()
 
 
-def failure_finding(failure: Failure, bundle: Bundle, case: str | None, limits: sandbox.Limits = LIMITS) -> Finding:
-    """A run that did not end well, as a finding."""
+def failure_finding(
+    failure: Failure, bundle: Bundle, case: str | None, limits: sandbox.Limits = LIMITS, asked: str = ""
+) -> Finding:
+    """A run that did not end well, as a finding. `asked` is how the exercise calls the answer, such as "double(x)"."""
     line, kernel = failure.frames[-1] if failure.frames else (None, None)
     source = bundle.line(line) if line else None
     kind, message, details = _failure_text(failure, limits)
-    advised = advice.for_message(failure.message) if kind == "crash" else None
+    advised = _advised(failure, kind, bundle, source, asked)
     if source and not failure.exact:
         details.insert(0, "The line is that of its last access to memory.")
     return Finding(
@@ -257,9 +270,24 @@ def failure_finding(failure: Failure, bundle: Bundle, case: str | None, limits: 
         kernel=(kernel or None) if failure.program else None,
         program=failure.program,
         source=source,
-        details=() if advised else tuple(details),
+        details=() if advised and kind == "crash" else tuple(details),
         advice=advised,
     )
+
+
+def _advised(failure: Failure, kind: str, bundle: Bundle, source: SourceLine | None, asked: str) -> str | None:
+    text, inside = Text(bundle.source), failure.frames[-1][1] if failure.frames else ""
+    in_kernel = failure.program is not None
+    if kind == "crash":
+        line = source.text if source else ""
+        trouble = explain.Trouble(
+            failure.message, line, inside, in_kernel, text, bundle.name, asked=asked, clues=failure.details
+        )
+        return explain.of_error(trouble)
+    if failure.kind == "timeout":
+        grid = tuple(map(int, failure.details.get("grid", (0, 0, 0))))
+        return explain.of_timeout(text, inside if in_kernel else None, grid, failure.type == "wall")
+    return None
 
 
 def _failure_text(failure: Failure, limits: sandbox.Limits) -> tuple[str, str, list[str]]:
@@ -271,7 +299,9 @@ def _failure_text(failure: Failure, limits: sandbox.Limits) -> tuple[str, str, l
     if failure.kind == "timeout":
         spent = limits.cpu_seconds if failure.type == "cpu" else limits.wall_seconds
         doing = "of computing" if failure.type == "cpu" else "of waiting"
-        return "timeout", f"the answer had not finished after {spent:.0f} s {doing}, and was stopped", []
+        programs = math.prod(failure.details.get("grid", ())) if failure.program else 0
+        started = [f"Its kernel had been started with {programs} programs."] if programs > 1 else []
+        return "timeout", f"the answer had not finished after {spent:.0f} s {doing}, and was stopped", started
     if failure.kind == "memory_limit":
         gib = (limits.memory_bytes or 0) / 2**30
         return "memory_limit", f"the answer asked for more than {gib:g} GiB of memory, and was stopped", []
@@ -320,6 +350,34 @@ def _judge_memory(work: Work, case: CaseRun) -> Finding | None:
         return finding
     poisoned = [call.result for call in case.calls if call.variation in POISONS and call.result is not None]
     return memory.undefined_lanes(case.calls[0].trace, poisoned) or _overwritten(case) or _also(work.exercise, case)
+
+
+def _idle_judge(work: Work) -> Judge:
+    """Judges whether nearly all programs of a case had nothing to do, as when each element was given one.
+
+    A kernel with a loop may share out blocks among however many programs there are.
+    """
+    text = Text(work.bundle.source)
+    for case in work.cases:
+        if case.calls and case.label not in work.programs:
+            work.programs[case.label] = memory.programs(case.calls[0].trace)
+    launches: dict[str, list[memory.Programs]] = {}
+    for launch in itertools.chain.from_iterable(work.programs.values()):
+        launches.setdefault(launch.kernel, []).append(launch)
+    wasteful = {kernel for kernel, mine in launches.items() if memory.one_for_each_element(mine) and not text.has_loop(kernel)}
+
+    def judge(work: Work, case: CaseRun) -> Finding | None:
+        idle = (one for one in work.programs[case.label] if one.kernel in wasteful and memory.mostly_idle(one))
+        if (launch := next(idle, None)) is None:
+            return None
+        return Finding(
+            "idle_programs",
+            f"{launch.started} programs were started where {launch.busy} {'is' if launch.busy == 1 else 'are'} enough",
+            kernel=launch.kernel,
+            details=("The others had no lane that was on. They change nothing, and cost time.",),
+        )
+
+    return judge
 
 
 def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None) -> Finding | None:
@@ -399,7 +457,12 @@ def _returned(work: Work, case: CaseRun, call: Call) -> Finding | None:
     """Is what came back a tensor of the right shape, dtype and layout?"""
     want = case.want
     if call.result is None or call.result_view is None:
-        return Finding("wrong_type", f"the answer returned {call.returned}; a torch tensor was expected")
+        kept = call.returned.startswith("None") and Text(work.bundle.source).takes_a_launch_for_a_value()
+        returned = "None, as every launch of a kernel does" if kept else call.returned
+        advised = (
+            "A launch returns nothing: `kernel[grid](x, out)` on a line of its own, and then `return out`." if kept else None
+        )
+        return Finding("wrong_type", f"the answer returned {returned}; a torch tensor was expected", advice=advised)
     if call.result.shape != want.shape:
         return Finding("wrong_shape", f"the result has shape {tuple(call.result.shape)}; expected was {tuple(want.shape)}")
     if call.result.dtype != want.dtype:
@@ -510,6 +573,8 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
     mismatch = compare(call.result, want, work.exercise.tolerance)
     if mismatch is None:
         return None
+    if mismatch.kind in ("reversed", "transposed") and (name := _as_it_was(work.exercise, case, call.result)):
+        mismatch = replace(mismatch, kind="unchanged", message=f"the result is `{name}`, element for element")
     mine = (e for e in call.trace.events if call.result_view and call.trace.view(e).storage == call.result_view.storage)
     write = next((event for event in mine if event.kind != "load"), None)
     unwritten = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
@@ -535,6 +600,13 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
             "ordinary": all(bool(a.isfinite().all()) for a in case.arguments if isinstance(a, torch.Tensor)),
         },
     )
+
+
+def _as_it_was(exercise: Exercise, case: CaseRun, result: torch.Tensor) -> str | None:
+    """The name of the argument that the result is equal to."""
+    named = zip(exercise.parameters, case.arguments, strict=True)
+    alike = ((name, one) for name, one in named if isinstance(one, torch.Tensor) and one.shape == result.shape)
+    return next((name for name, one in alike if one.dtype == result.dtype and compare(result, one, Tolerance()) is None), None)
 
 
 def _uninitialized(event: Event, missing: int) -> str:

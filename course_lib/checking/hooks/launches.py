@@ -64,6 +64,8 @@ def _patch_launch() -> None:
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
         if state.observer is not None and state.launch is None:
             name = self.fn.__name__
+            if self.fn.__module__.startswith("triton.language"):
+                raise TypeError(f"`tl.{name}` was called outside a kernel; {_INSTEAD.get(name, 'in Python, use torch')}")
             raise TypeError(f"`{name}` was called without a grid, as if it were a Python function; write `{name}[grid](…)`")
         return call(self, *args, **kwargs)
 
@@ -71,6 +73,9 @@ def _patch_launch() -> None:
     interp.InterpretedFunction.__call__ = called
     for name in ("_init_args_hst", "_restore_args_dev"):
         setattr(executor, name, _copying(getattr(executor, name)))
+
+
+_INSTEAD = {"cdiv": "in Python, write `triton.cdiv(…)`"}
 
 
 def _copying(method: Any) -> Any:
@@ -114,6 +119,10 @@ def _checked_grid(grid: Any, launch: LaunchState, bound: dict[str, Any]) -> Any:
         if not isinstance(sizes, tuple) or not 1 <= len(sizes) <= 3:
             raise TypeError(f"the grid must be a tuple of 1 to 3 numbers of programs, for example (4,), not {sizes!r}")
         for axis, (size, limit) in enumerate(zip(sizes, GRID_LIMITS, strict=False)):
+            if not hasattr(size, "__index__"):
+                raise TypeError(
+                    f"the grid asks for {size!r} programs along axis {axis}; it must be a whole number, as `triton.cdiv` gives"
+                )
             if size < 0:
                 raise ValueError(f"the grid asks for {size} programs along axis {axis}; it must be 0 or more")
             if size > limit:
