@@ -92,6 +92,8 @@ def check(
     """Judge the function NAME in FILE: exit 0 passed, 1 failed, 2 could not judge."""
     from course_lib import catalog
 
+    if str(file) in {item.name for item in catalog.items()} and Path(name).suffix in (".py", ".ipynb"):
+        _stop(f"The name of the exercise comes first: course check {file} {name}", str(file), as_json)
     try:
         catalog.exercise(name)
     except catalog.UnknownName as error:

@@ -116,6 +116,20 @@ def test_bad_usage_ends_with_2_and_a_message(verdict: dict[str, Any], arguments:
     assert "asked" not in verdict
 
 
+def test_exchanged_arguments_are_told_as_such() -> None:
+    done = course("check", "../ans.py", "double")
+    assert done.exit_code == 2
+    assert "course check double ../ans.py" in done.output
+
+
+def test_a_file_without_the_function_says_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "typo.py"
+    path.write_text("def duble(x): return x")
+    done = course("check", "double", str(path))
+    assert done.exit_code == 1
+    assert "does not define a function called `double`" in done.output and "`duble`" in done.output
+
+
 def test_bad_usage_is_json_too_where_json_was_asked_for() -> None:
     result = course("check", "dubble", "answer.py", "--json")
     assert result.exit_code == 2

@@ -90,6 +90,19 @@ def test_redefining_only_the_kernel_changes_the_verdict(notebook: Notebook) -> N
     assert notebook.run(ADD + CHECK)["passed"]
 
 
+@pytest.mark.parametrize("change", [("    out =", "    out = = "), ("def vector_add", "def vector_ad")])
+def test_a_definition_that_was_not_made_anew_is_told(notebook: Notebook, change: tuple[str, str]) -> None:
+    notebook.run(ADD)
+    told = "print(json.dumps([check('vector_add', vector_add).note]))"
+    assert notebook.run(told) == [None]
+    number = notebook.cells
+    notebook.execute(ADD.replace(*change), "raises-exception")
+    [note] = notebook.run(told)
+    assert note is not None and f"as cell In[{number - 1}] defined it. Cell In[{number + 1}]" in note
+    notebook.run(ADD)
+    assert notebook.run(told) == [None]
+
+
 def test_a_report_names_the_cell_and_the_line(notebook: Notebook) -> None:
     told = notebook.run(ADD.replace("tl.load(y_ptr + offsets, mask=mask)", "tl.load(y_ptr + offsets)") + CHECK)
     assert told["kind"] == "load_out_of_bounds"
@@ -330,6 +343,17 @@ RAISES = {
         ["course_lib.quiz('past_the_en', 2)"],
     ),
     "an unknown hint": ("course_lib.hint('past_the_en')", "UnknownName: ", ["course_lib.hint('past_the_en')"]),
+    "arguments the wrong way round": (
+        "check(vector_add, 'vector_add')",
+        'WrongCall: The name of the exercise comes first: check("vector_add", vector_add).',
+        ["check(vector_add, 'vector_add')"],
+    ),
+    "no function": (
+        "check('double')",
+        "WrongCall: check needs your function as well",
+        ["check('double')"],
+    ),
+    "a trace of a result": ("trace(torch.ones(3))", "TraceError: trace calls the function itself", ["trace(torch.ones(3))"]),
     "what cannot be traced along": ("trace(print)", "CannotBundle: ", ["trace(print)"]),
     "a trace that fails": (
         "trace(vector_add, 1, 2)",

@@ -82,6 +82,7 @@ DOUBLE = Exercise(
             "Every program handles one block, so it takes `triton.cdiv(n, BLOCK_SIZE)` programs to cover all n elements: "
             "that rounds up.",
             frozenset({"unwritten:tail", "unwritten:one_program", "unwritten:no_program", "tail", "first_block_only"}),
+            asked=False,
         ),
         Hint(
             "Every program's offsets are `pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)`. Without `pid * BLOCK_SIZE` all "
@@ -96,6 +97,11 @@ DOUBLE = Exercise(
             "The result is a new tensor: make it with `torch.empty_like(x)`, let the kernel write to it, and return it; `x` "
             "stays as it was.",
             frozenset({"input_changed", "wrong_type", "wrong_shape", "wrong_dtype", "unwritten:input", "unwritten:elsewhere"}),
+            asked=False,
+        ),
+        Hint(
+            "After `offsets` and `mask`, two lines are left: `x = tl.load(x_ptr + offsets, mask=mask, other=0.0)` and "
+            "`tl.store(out_ptr + offsets, 2.0 * x, mask=mask)`."
         ),
     ),
 )

@@ -156,6 +156,7 @@ PROGRAM_IDS = Exercise(
         Hint(
             "Let torch allocate: `torch.empty(n, dtype=torch.int32, device=DEVICE)`.",
             frozenset({"wrong_dtype", "wrong_shape", "wrong_type"}),
+            asked=False,
         ),
     ),
 )
@@ -192,6 +193,11 @@ VECTOR_SCALE = Exercise(
         Hint(
             "The result is as long as `x`: `torch.empty_like(x)`. The mask takes care of the block that is not full.",
             frozenset({"wrong_shape"}),
+            asked=False,
+        ),
+        Hint(
+            "The kernel ends with `tl.store(out_ptr + offsets, a * x, mask=mask)`. The launch is "
+            "`vector_scale_kernel[(triton.cdiv(n, BLOCK_SIZE),)](x, out, a, n, BLOCK_SIZE=BLOCK_SIZE)`, with `n = x.numel()`."
         ),
     ),
 )

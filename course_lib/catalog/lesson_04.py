@@ -177,6 +177,10 @@ VECTOR_ADD = Exercise(
             "same mask as the loads.",
             frozenset({"undefined_lanes"}),
         ),
+        Hint(
+            "`x = tl.load(x_ptr + offsets, mask=mask, other=0.0)`, the same for `y`, and then "
+            "`tl.store(out_ptr + offsets, x + y, mask=mask)`."
+        ),
     ),
 )
 
@@ -228,6 +232,7 @@ COPY_ROWS = Exercise(
             "`torch.empty_like(x)` keeps x's odd strides; `torch.empty(x.shape, dtype=x.dtype, device=x.device)` is "
             "contiguous.",
             frozenset({"wrong_layout", "wrong_shape", "store_out_of_bounds:strides"}),
+            asked=False,
         ),
         Hint(
             "A block that covers a row has `triton.next_power_of_2(n_cols)` lanes. The spare ones need a mask, "
@@ -242,6 +247,11 @@ COPY_ROWS = Exercise(
         Hint(
             "The kernel can read `x` as it lies there, if it knows the strides. No copy by torch is needed.",
             frozenset({"torch_compute:copy"}),
+            asked=False,
+        ),
+        Hint(
+            "With the mask `columns < n_cols`, `tl.load` from `x_ptr + row * row_stride + columns * column_stride`, and "
+            "`tl.store` to `out_ptr + row * n_cols + columns`."
         ),
     ),
 )
@@ -310,6 +320,10 @@ REVERSE = Exercise(
             "masked lanes to the front.",
             frozenset({"undefined_lanes"}),
         ),
+        Hint(
+            "`x = tl.load(x_ptr + n - 1 - offsets, mask=mask, other=0.0)`, and `tl.store(out_ptr + offsets, x, mask=mask)`, "
+            "with `mask = offsets < n`."
+        ),
     ),
 )
 
@@ -341,8 +355,8 @@ DIAGONAL = Exercise(
             ),
         ),
         Hint(
-            "The diagonal has min(M, N) elements: that is the length of the result, and the bound of the mask. x[k, k] lies at "
-            "k · row_stride + k · column_stride from the start.",
+            "The diagonal has min(M, N) elements: that is the length of the result, the bound of the mask, and what the grid "
+            "is made for.",
             frozenset(
                 {
                     "wrong_shape",
@@ -372,6 +386,10 @@ DIAGONAL = Exercise(
         Hint(
             "The result is a new tensor, made with `torch.empty(n, dtype=x.dtype, device=x.device)`; the kernel writes to it.",
             frozenset({"wrong_dtype", "wrong_type", "input_changed", "unwritten:input", "unwritten:elsewhere"}),
+        ),
+        Hint(
+            "`k = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)`, `tl.load` from `x_ptr + k * (row_stride + column_stride)`, "
+            "`tl.store` to `out_ptr + k`, both with the mask `k < n`."
         ),
     ),
 )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib import catalog
-from course_lib.checking import explain, sandbox
+from course_lib.checking import explain, sandbox, stale
 from course_lib.checking.bundle import Bundle, bundle_file
 from course_lib.checking.collect import bundle_function
 from course_lib.checking.findings import Finding, Report
@@ -24,18 +24,28 @@ from course_lib.checking.reading import Text
 from course_lib.checking.report import choose_hint
 from course_lib.checking.source import CannotBundle
 from course_lib.checking.stages import STAGES, Work
+from course_lib.errors import PlainError
 from course_lib.progress import record
 
 
-def check(name: str, answer: Any, *, seed: int | None = None) -> Report:
+class WrongCall(PlainError, TypeError):
+    """`check` was given other arguments than the name of an exercise and a function."""
+
+
+def check(name: str, answer: Any = ..., *, seed: int | None = None) -> Report:
     """Judge `answer`, a function, as the exercise `name`, and remember the result in the learner's progress.
 
     Runs in a process of its own: whatever the answer does, this one lives on. `seed` replays the inputs of an earlier
     report; a replay that fails is no attempt of its own, and in this way lessons show wrong answers. Raises
-    `catalog.UnknownName` for an exercise that does not exist; a faulty answer never raises.
+    `catalog.UnknownName` for an exercise that does not exist, and `WrongCall`; a faulty answer never raises.
     """
+    if callable(name):
+        called, asked = getattr(name, "__name__", "your_function"), answer if isinstance(answer, str) else "name"
+        raise WrongCall(f'The name of the exercise comes first: check("{asked}", {called}).')
+    if answer is ...:
+        raise WrongCall(f'check needs your function as well: check("{name}", {catalog.exercise(name).name}).')
     report = _judge(name, lambda: bundle_function(answer, name), seed)
-    return replace(report, answer=getattr(answer, "__name__", ""))
+    return replace(report, answer=getattr(answer, "__name__", ""), note=stale.note(answer))
 
 
 def check_file(name: str, path: Path, seed: int | None = None) -> Report:

@@ -250,7 +250,7 @@ def _read_result(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[t
         return wire.tensor_of(arrays["result"], view.dtype, list(view.shape)), view, "a tensor"
     if data["type"] == "NoneType":
         return None, None, "None (is the `return` missing?)"
-    return None, None, f"{'an' if data['type'][:1] in 'aeiou' else 'a'} {data['type']}, {data['repr']}"
+    return None, None, f"{'an' if data['type'][:1].lower() in 'aeiou' else 'a'} {data['type']}, {data['repr']}"
 
 
 def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle: Bundle) -> tuple[Event, ...]:

@@ -443,13 +443,18 @@ OTHER_WAYS = {
 }
 
 
+KERNEL_ALONE = "`kernel[grid]` starts nothing yet: `kernel[grid](x, out, n)` does, with the arguments in round brackets."
+
+
 def _launched(call: Call) -> Finding | None:
     if call.trace.launches:
         return None
+    kernel_alone = call.returned.startswith("a kernel")
     return Finding(
         "no_kernel",
         "the answer launched no Triton kernel",
         details=("The point is to write the kernel: launch it with `kernel[grid](…)`, and return what it wrote.",),
+        advice=KERNEL_ALONE if kernel_alone else None,
     )
 
 
