@@ -78,6 +78,11 @@ def print_diagnosis(console: Console, facts: Facts) -> None:
         console.print(Text(f"    {problem.label}: ", style="bold").append(problem.cure, "not bold"), soft_wrap=True)
     if not found:
         console.print("No problems found.")
+    if not facts.gpu:
+        console.print(
+            "A file of your own imports course_lib above triton. If it does not, Triton looks for a GPU and stops with"
+        )
+        console.print("    0 active drivers ([]). There should only be one.", markup=False)
     stopped = any(problem.severity == "stops" for problem in found)
     console.print("Lessons cannot run yet." if stopped else "Lessons can run. Next: make lab", style="bold")
 

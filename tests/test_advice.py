@@ -258,6 +258,27 @@ def test_arguments_count_as_exchanged_only_by_their_names(launch: str, found: tu
     assert (exchanged and exchanged[1:]) == found
 
 
+@pytest.mark.parametrize(
+    ("exercise", "there", "written", "shown"),
+    [
+        ("vector_add", "x + y", "x - y", [", with x[0] = ", ", y[0] = "]),
+        ("vector_scale", "a * x", "a + x", [", with x[0] = ", ", a = "]),
+        ("reverse", "n - 1 - offsets", "(offsets + 1) % n", []),
+        ("program_ids", "pid, pid", "pid, pid * pid", []),
+    ],
+)
+def test_a_wrong_element_is_shown_with_what_it_is_made_of(
+    exercise: str, there: str, written: str, shown: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "answer.py"
+    path.write_text(solved(exercise).replace(there, written))
+    report = check_file(exercise, path, seed=0)
+    assert ": got " in repr(report)
+    for text in (repr(report), report._repr_html_()):
+        assert [words in text for words in shown] == [True] * len(shown)
+        assert bool(shown) == (", with " in text)
+
+
 def test_an_operation_of_torch_is_named_as_it_is_written(tmp_path: Path) -> None:
     report = judged(tmp_path, {"return out": "out += x[:1].sum().item()\n    return out"})
     assert "`.item()`" in report.findings[0].message and "`+=`" in report.findings[0].message

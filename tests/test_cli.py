@@ -194,6 +194,12 @@ def test_a_machine_that_cannot_run_lessons_ends_with_1_and_the_cure(machine: dic
     assert "Lessons cannot run yet." in result.stdout
 
 
+def test_without_a_gpu_the_doctor_says_why_triton_may_find_no_driver(machine: dict[str, Facts]) -> None:
+    machine["facts"] = Facts()
+    told = course("doctor").output
+    assert "0 active drivers ([])" in told and "above triton" in told
+
+
 def test_a_limit_does_not_stop_lessons(machine: dict[str, Facts]) -> None:
     machine["facts"] = Facts(compiler=None, cache_error="/home: Read-only file system")
     result = course("doctor")

@@ -360,6 +360,17 @@ RAISES = {
         "TraceError: vector_add could not be traced",
         ["trace(vector_add, 1, 2)"],
     ),
+    "a launch without a grid": (
+        "add_kernel(1, 2, 3)",
+        "TypeError: `add_kernel` was called without a grid",
+        ["add_kernel(1, 2, 3)"],
+    ),
+    "a launch with a number as grid": (
+        "add_kernel[1](1, 2, 3, 4, 8)",
+        "TypeError: the grid must be a tuple",
+        ["add_kernel[1]"],
+    ),
+    "a launch without an argument": ("add_kernel[(1,)](1, 2)", "TypeError: add_kernel() missing", ["add_kernel[(1,)](1, 2)"]),
     "a stray access": (
         ADD.replace("x + y, mask=mask", "x + y") + "vector_add(torch.ones(9), torch.ones(9))",
         "StrayAccess: program (0, 0, 0) of add_kernel",

@@ -86,7 +86,7 @@ DOUBLE = Exercise(
         ),
         Hint(
             "Every program's offsets are `pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)`. Without `pid * BLOCK_SIZE` all "
-            "programs work on the first block.",
+            "programs work on the same elements.",
             frozenset({"race", "race:overlap", "race:spill", "periodic", "shifted", "unwritten:gaps"}),
         ),
         Hint(

@@ -95,9 +95,12 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
 
 
 def _advised(finding: Finding, bundle: Bundle) -> Finding:
-    """A finding, with the advice to look at the order of a launch's arguments where that may explain it."""
-    if finding.kind in explain.SHOWS_AN_EXCHANGE and (advice := explain.exchanged(Text(bundle.source))):
+    """A finding, with the advice to look at a launch's arguments or at a loop where these may explain it."""
+    text = Text(bundle.source)
+    if finding.kind in explain.SHOWS_AN_EXCHANGE and (advice := explain.exchanged(text)):
         return replace(finding, advice=advice)
+    if finding.kind == "unwritten" and finding.kernel and text.shares_out_by_a_loop(finding.kernel):
+        return replace(finding, advice=explain.LEFT_OUT_BY_A_LOOP)
     return finding
 
 

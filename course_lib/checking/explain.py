@@ -284,6 +284,11 @@ def _exchanged(trouble: Trouble) -> str | None:
     return exchanged(trouble.text)
 
 
+LEFT_OUT_BY_A_LOOP = (
+    "A program goes on for as long as there is a next block for it: `for block in tl.range(pid, n_blocks, tl.num_programs(0))`. Does "
+    "the loop's end round up, and is its step the number of programs in the grid?"
+)
+
 SHOWS_AN_EXCHANGE = frozenset(
     "load_out_of_bounds store_out_of_bounds input_changed unwritten uninitialized timeout "
     "first_block_only tail shifted reversed unchanged transposed scaled periodic constant nan mismatch".split()

@@ -66,6 +66,25 @@ class Text:
             nodes = (node for one in self._reached(name) for node in ast.walk(self.functions[one]))
         return any(isinstance(node, (ast.For, ast.While, ast.comprehension)) for node in nodes)
 
+    def shares_out_by_a_loop(self, name: str) -> bool:
+        """Whether a kernel has a loop that begins at its program's id: one over the blocks or rows that are its own."""
+        if name not in self.functions:
+            return False
+        nodes = list(ast.walk(self.functions[name]))
+        ids = {
+            target.id
+            for node in nodes
+            if isinstance(node, ast.Assign) and "program_id" in ast.unparse(node.value)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        begins = (
+            node.iter.args[0]
+            for node in nodes
+            if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and node.iter.args
+        )
+        return any("program_id" in ast.unparse(begin) or (isinstance(begin, ast.Name) and begin.id in ids) for begin in begins)
+
     def _reached(self, name: str) -> set[str]:
         reached, new = set[str](), {name}
         while new:

@@ -584,6 +584,7 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
     write = next((event for event in mine if event.kind != "load"), None)
     unwritten = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
     near = mismatch.kind == "mismatch" and mismatch.near
+    shown = _inputs_shown(work.exercise, case)
     return Finding(
         mismatch.kind,
         mismatch.message,
@@ -594,7 +595,7 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
         details=(
             *((_uninitialized(*unwritten),) if unwritten else ()),
             *(
-                f"element {index[0] if len(index) == 1 else index}: got {got:.7g}, expected {wanted:.7g}"
+                f"element {index[0] if len(index) == 1 else index}: got {got:.7g}, expected {wanted:.7g}{shown(index)}"
                 for index, got, wanted in mismatch.examples
             ),
         ),
@@ -605,6 +606,32 @@ def _difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
             "ordinary": all(bool(a.isfinite().all()) for a in case.arguments if isinstance(a, torch.Tensor)),
         },
     )
+
+
+def _inputs_shown(exercise: Exercise, case: CaseRun) -> Callable[[tuple[int, ...]], str]:
+    """What to add to a wrong element: where each depends on the arguments' elements at its place alone, these; else nothing."""
+    if not _is_elementwise(exercise, case):
+        return lambda index: ""
+
+    def shown(index: tuple[int, ...]) -> str:
+        place = ", ".join(map(str, index))
+        values = [
+            f"{name}[{place}] = {float(value[index]):.7g}" if isinstance(value, torch.Tensor) else f"{name} = {value:.7g}"
+            for name, value in zip(exercise.parameters, case.arguments, strict=True)
+        ]
+        return f", with {', '.join(values)}"
+
+    return shown
+
+
+def _is_elementwise(exercise: Exercise, case: CaseRun) -> bool:
+    """Whether moving all arguments on by one place moves the expected result on by one place, and changes nothing else."""
+    tensors = [value for value in case.arguments if isinstance(value, torch.Tensor)]
+    numbers = all(isinstance(value, (int, float, torch.Tensor)) for value in case.arguments)
+    if not tensors or not numbers or any(value.shape != case.want.shape for value in tensors):
+        return False
+    moved = [value.roll(1) if isinstance(value, torch.Tensor) else value for value in case.arguments]
+    return compare(exercise.reference(*moved), case.want.roll(1), Tolerance(rtol=1e-6, atol=1e-12)) is None
 
 
 def _as_it_was(exercise: Exercise, case: CaseRun, result: torch.Tensor) -> str | None:
