@@ -285,8 +285,8 @@ def _exchanged(trouble: Trouble) -> str | None:
 
 
 LEFT_OUT_BY_A_LOOP = (
-    "A program goes on for as long as there is a next block for it: `for block in tl.range(pid, n_blocks, tl.num_programs(0))`. Does "
-    "the loop's end round up, and is its step the number of programs in the grid?"
+    "A program goes on as long as there is a next block for it: `for block in tl.range(pid, n_blocks, tl.num_programs(0))`. "
+    "Does the loop's end round up, and is its step the number of programs in the grid?"
 )
 
 SHOWS_AN_EXCHANGE = frozenset(
