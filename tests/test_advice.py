@@ -160,6 +160,14 @@ SLIPS: dict[str, tuple[str, str, str, str, str]] = {
     "math not imported": ("double", "triton.cdiv(n, BLOCK_SIZE)", "math.ceil(n / BLOCK_SIZE)", "crash", "`import math`"),
     "a constant that is no argument": ("double", ", BLOCK_SIZE: tl.constexpr", "", "crash", "BLOCK_SIZE: tl.constexpr"),
     "a length that is no argument": ("double", "out_ptr, n,", "out_ptr,", "crash", "in the kernel's order"),
+    "a misspelt constant": ("double", "pid * BLOCK_SIZE", "pid * BLOCKSIZE", "crash", "Did you mean `BLOCK_SIZE`?"),
+    "a helper without its argument": (
+        "double",
+        "    pid = tl.program_id(axis=0)\n",
+        "    pid = place()\n",
+        "crash",
+        "`place` has the arguments `axis`",
+    ),
     "a misspelt variable": ("double", "mask=mask, other", "mask=maks, other", "crash", "`mask`"),
     "a number in another's place": (
         "vector_scale",
@@ -206,6 +214,9 @@ def test_the_hint_says_what_to_do(what: str, tmp_path: Path) -> None:
     assert (report.findings[0].kind, words in (report.hint or "")) == (kind, True), report
 
 
+HELPER = "import triton, triton.language as tl\n@triton.jit\ndef place(axis):\n    return tl.program_id(axis)\n\n"
+
+
 def solved(exercise: str) -> str:
     """The worked solution of an exercise."""
     notebook = ROOT / "solutions" / f"{catalog.find(exercise).lesson}.ipynb"
@@ -218,7 +229,7 @@ def test_the_hint_fits_the_slip(what: str, tmp_path: Path) -> None:
     text = solved(exercise)
     assert there in text
     path = tmp_path / "answer.py"
-    path.write_text(text.replace(there, written))
+    path.write_text(HELPER + text.replace(there, written))
     report = check_file(exercise, path, seed=0)
     assert not report.passed
     assert (report.findings[0].kind, words in (report.hint or "")) == (kind, True), report

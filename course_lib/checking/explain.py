@@ -96,9 +96,11 @@ def _wrong_call(trouble: Trouble) -> str | None:
     if trouble.asked and not trouble.function:  # raised by the call of the answer itself
         mine = f"{name}({', '.join(trouble.text.parameters(name))})" if name in trouble.text.functions else name
         return f"The exercise calls your function as `{trouble.asked}`, and this one is `{mine}`. Is it the right function?"
-    if not trouble.text.is_kernel(name):
+    if name not in trouble.text.functions:
         return None
     parameters = trouble.text.parameters(name)
+    if trouble.in_kernel or not trouble.text.is_kernel(name):
+        return f"`{name}` has the arguments {_listed(parameters)}. A call gives each of them, once."
     launch = next((one for one in trouble.text.launches() if one.kernel == name), None)
     given = f" This one gives {_listed(launch.given)}." if launch and launch.given else ""
     return (
@@ -189,14 +191,15 @@ def _unknown_name(trouble: Trouble) -> str | None:
     if name in mine:
         return None
     others = [one for one in functions if one != trouble.function and name in trouble.text.names_set_in(one)]
-    if trouble.in_kernel and (others or name.isupper()):
+    near = difflib.get_close_matches(name, mine | functions.keys(), n=1)
+    if trouble.in_kernel and (others or (name.isupper() and not near)):
         where = f"`{name}` is set in `{others[0]}`. " if others else ""
         declared = f"{name}: tl.constexpr" if name.isupper() else name
         return (
             f"{where}A kernel knows its own arguments only: add `{declared}` to the first line of `{trouble.function}`, and "
             "give it in the launch."
         )
-    if near := difflib.get_close_matches(name, mine | functions.keys(), n=1):
+    if near:
         return f"Did you mean `{near[0]}`?"
     if others:
         return f"`{name}` is set in `{others[0]}`, and only that function knows it."
@@ -213,8 +216,11 @@ _NUMBER = "'(?:int|float|bool|str|NoneType)' object has no attribute '(?:type|dt
 
 def _size_of_a_pointer(trouble: Trouble) -> str | None:
     """`len(x_ptr)`, `x_ptr.numel()`, `x_ptr.shape[0]` in a kernel."""
-    asked = re.search(r"\blen\(\w+\)|\w+\.(?:numel|size|stride)\(|\w+\.shape\b", trouble.line)
-    if trouble.in_kernel and asked and re.search("no len|not callable|out of range|no attribute|not subscr", trouble.message):
+    asked = re.search(r"\blen\((\w+)\)|(\w+)\.(?:numel|size|stride|shape)\b", trouble.line)
+    if not trouble.in_kernel or not asked or trouble.function not in trouble.text.functions:
+        return None
+    pointer = (asked[1] or asked[2]) in trouble.text.parameters(trouble.function)
+    if pointer and re.search("no len|not callable|out of range|no attribute|not subscr", trouble.message):
         return (
             "A pointer is an address; it knows neither how many elements there are nor their strides. Let the launcher pass "
             "these numbers, `x.numel()` or `x.stride(0)`, as arguments."

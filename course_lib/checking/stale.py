@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from course_lib.errors import cells
 
-ALIKE = 0.8
-"""How much of two cells must be the same for one to be an edited version of the other."""
+ALIKE = 0.85
+"""How much of two names must be the same for one to be the other, misspelt."""
 
 
 def note(function: object) -> str | None:
@@ -35,13 +35,12 @@ def note(function: object) -> str | None:
 def later_version(name: str, number: int, inputs: Sequence[str]) -> int | None:
     """The newest cell after cell `number` that should have defined `name`, going by its text; None if there is none.
 
-    `inputs` are the cells' texts by number. A cell does that says ``def name``, or that is cell `number` with some changes.
+    `inputs` are the cells' texts by number. A cell does that says ``def name``, also with the name misspelt.
 
     >>> later_version("f", 1, ["", "def f(x): return x", "def f(x) return 2 * x", "f(1)"])
     2
     """
-    defines = re.compile(rf"^\s*def {re.escape(name)}\b", re.MULTILINE)
     for later in range(len(inputs) - 1, number, -1):
-        if defines.search(inputs[later]) or difflib.SequenceMatcher(None, inputs[number], inputs[later]).ratio() > ALIKE:
+        if difflib.get_close_matches(name, re.findall(r"^\s*def (\w+)", inputs[later], re.MULTILINE), cutoff=ALIKE):
             return later
     return None
