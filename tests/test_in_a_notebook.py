@@ -252,6 +252,7 @@ CANNOT = {
     "a kernel": (ADD + "say(check('vector_add', add_kernel))", "launches it"),
     "a result": (ADD + "say(check('vector_add', vector_add(torch.ones(3), torch.ones(3))))", "without calling"),
     "None": ("say(check('vector_add', None))", "function itself"),
+    "an end of the notebook": ("def vector_add(x, y): exit()\nsay(check('vector_add', vector_add))", "ends with `return`"),
     "an open file": ("f = open('/dev/null')\ndef vector_add(x, y): return f\nsay(check('vector_add', vector_add))", "`f`"),
 }
 
