@@ -180,6 +180,7 @@ SLIPS: dict[str, tuple[str, str, str, str, str]] = {
     "counted back from the start": ("reverse", "x_ptr + n - 1 - offsets", "x_ptr - offsets", "load_out_of_bounds", "n − 1 − i"),
     "not reversed at all": ("reverse", "x_ptr + n - 1 - offsets", "x_ptr + offsets", "unchanged", "not reversed"),
     "what a launch returns": ("double", "double_kernel[(", "out = double_kernel[(", "wrong_type", "A launch returns nothing"),
+    "a kernel returned": ("double", "return out", "return double_kernel", "wrong_type", "`torch.empty_like(x)`"),
     "a kernel that is not started": (
         "double",
         "(x, out, n, BLOCK_SIZE=BLOCK_SIZE)\n    return out",

@@ -103,8 +103,8 @@ def _result(result: Any, recorder: Recorder, saved: dict[str, np.ndarray]) -> di
             source = copies[number]
         view = recorder.view("result", result)
         return {"view": view, "source": recorder.view("result", source)}
-    if type(result).__module__.startswith("triton.runtime") and hasattr(result, "fn"):
-        return {"type": "kernel", "repr": f"`{getattr(result.fn, '__name__', '')}`"}
+    if str(getattr(result, "__module__", "")).startswith("triton.runtime"):
+        return {"type": "kernel", "repr": "and not what it has written"}  # or a kernel with its grid, which is a function
     kind = f"tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
     return {"type": kind, "repr": repr(result)[:200]}
 
