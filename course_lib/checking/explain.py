@@ -260,7 +260,8 @@ def _subscripted_function(trouble: Trouble) -> str | None:
     called = re.search(r"(\w+)\[", trouble.line)
     if called and called[1] == trouble.answer:
         kernels = [name for name in trouble.text.functions if trouble.text.is_kernel(name)]
-        return f"`{called[1]}` is the launcher. A grid belongs to a kernel{f': `{kernels[0]}[grid](…)`' if kernels else ''}."
+        meant = difflib.get_close_matches(called[1], kernels, n=1, cutoff=0)
+        return f"`{called[1]}` is the launcher. A grid belongs to a kernel{f': `{meant[0]}[grid](…)`' if meant else ''}."
     return None
 
 
