@@ -78,6 +78,11 @@ def print_diagnosis(console: Console, facts: Facts) -> None:
         console.print(Text(f"    {problem.label}: ", style="bold").append(problem.cure, "not bold"), soft_wrap=True)
     if not found:
         console.print("No problems found.")
+    if not facts.gpu:
+        console.print(
+            "A file of your own imports course_lib above triton. If it does not, Triton looks for a GPU and stops with"
+        )
+        console.print("    0 active drivers ([]). There should only be one.", markup=False)
     stopped = any(problem.severity == "stops" for problem in found)
     console.print("Lessons cannot run yet." if stopped else "Lessons can run. Next: make lab", style="bold")
 
@@ -92,6 +97,8 @@ def check(
     """Judge the function NAME in FILE: exit 0 passed, 1 failed, 2 could not judge."""
     from course_lib import catalog
 
+    if str(file) in {item.name for item in catalog.items()} and Path(name).suffix in (".py", ".ipynb"):
+        _stop(f"The name of the exercise comes first: course check {file} {name}", str(file), as_json)
     try:
         catalog.exercise(name)
     except catalog.UnknownName as error:

@@ -133,7 +133,7 @@ def hint(name: str) -> str:
     from course_lib import catalog
 
     item = catalog.find(name)
-    texts = [step.text for step in item.hints]
+    texts = [step.text for step in item.hints if step.asked]
     before, after = state.update(name, lambda entry: replace(entry, hints=min(entry.hints + 1, len(texts))))
     if after.hints > before.hints:
         return HintText(f"Hint {after.hints} of {len(texts)} for `{name}`: {texts[after.hints - 1]}")

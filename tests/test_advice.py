@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from course_lib import catalog
+from course_lib.checking.advice import GENERAL
 from course_lib.checking.check import check_file
+from course_lib.checking.explain import of_timeout
 from course_lib.checking.findings import Report
+from course_lib.checking.notebook import bundle_notebook
+from course_lib.checking.reading import Text
+
+ROOT = Path(__file__).parents[1]
 
 ANSWER = """
 import torch, triton, triton.language as tl
@@ -36,7 +43,7 @@ MISTAKES: dict[str, tuple[str, str, str, str]] = {
     "no jit": ("@triton.jit\n", "", "crash", "`@triton.jit`"),
     "an argument left out": ("(x, out, n, BLOCK_SIZE", "(x, out, BLOCK_SIZE", "crash", "every argument"),
     "a constant left out": (", n, BLOCK_SIZE=128)", ", n)", "crash", "every argument"),
-    "tensors exchanged": ("(x, out, n,", "(out, x, n,", "input_changed", "`torch.empty_like(x)`"),
+    "tensors exchanged": ("(x, out, n,", "(out, x, n,", "input_changed", "in the kernel's order"),
     "a tensor as number": ("n = x.numel()", "n = torch.tensor(x.numel())", "crash", "x.numel()"),
     "an indexed pointer": (LOAD, "x_ptr[offsets]", "crash", "`tl.load(x_ptr + offsets)`"),
     "assignment to a pointer": (STORE, "out_ptr[offsets] = 2.0 * x", "crash", "`tl.store(out_ptr + offsets, value)`"),
@@ -68,6 +75,131 @@ MISTAKES: dict[str, tuple[str, str, str, str]] = {
 }
 
 
+MASKED = "tl.load(x_ptr + offsets, mask=mask, other=0.0)"
+SLIPS: dict[str, tuple[str, str, str, str, str]] = {
+    # what: (the exercise, what stands in its solution, what is written instead, the kind, words of the hint)
+    "a program for each element": ("double", "(triton.cdiv(n, BLOCK_SIZE),)", "(n,)", "idle_programs", "counts blocks"),
+    "a result stored by x's strides": (
+        "copy_rows",
+        "tl.store(out_ptr + row * n_cols + columns",
+        "tl.store(out_ptr + row * row_stride + columns * column_stride",
+        "race",
+        "strides of its own",
+    ),
+    "a result stored by its columns only": (
+        "copy_rows",
+        "tl.store(out_ptr + row * n_cols + columns",
+        "tl.store(out_ptr + columns",
+        "race",
+        "strides of its own",
+    ),
+    "rows that lie one element apart": (
+        "copy_rows",
+        "tl.store(out_ptr + row * n_cols + columns",
+        "tl.store(out_ptr + row + columns",
+        "race",
+        "strides of its own",
+    ),
+    "tl.cdiv in the launcher": ("double", "triton.cdiv", "tl.cdiv", "crash", "`triton.cdiv(…)`"),
+    "tl.zeros in the launcher": ("double", "torch.empty_like(x)", "tl.zeros(x.shape, tl.float32)", "crash", "`torch.zeros(…)`"),
+    "tl.arange in the launcher": ("double", "n = x.numel()", "n = tl.arange(0, 8)", "crash", "`torch.arange(…)`"),
+    "tl.next_power_of_2": ("copy_rows", "triton.next", "tl.next", "crash", "`triton.next_power_of_2(…)`"),
+    "one number for arange": ("double", "tl.arange(0, ", "tl.arange(", "crash", "`tl.arange(0, BLOCK_SIZE)`"),
+    "three numbers for arange": ("double", "tl.arange(0, BLOCK_SIZE)", "tl.arange(0, BLOCK_SIZE, 1)", "crash", "(start, end)"),
+    "no axis": ("double", "axis=0", "", "crash", "`tl.program_id(axis=0)`"),
+    "offsets beside the pointer": ("double", "x_ptr + offsets, mask", "x_ptr, offsets, mask", "crash", "x_ptr + offsets"),
+    "a misspelt keyword": ("double", "mask=mask, other", "masks=mask, other", "crash", "`pointer`, `mask`, `other`"),
+    "too many arguments": (
+        "double",
+        "x_ptr, out_ptr, n, BLOCK",
+        "x_ptr, out_ptr, BLOCK",
+        "crash",
+        "This one gives `x`, `out`, `n`",
+    ),
+    "a misspelt function": ("double", "tl.program_id", "tl.programid", "crash", "`tl.program_id`"),
+    "a function that there is not": ("double", "tl.store(", "tl.write(", "crash", "`tl.store`"),
+    "a misspelt function of torch": ("double", "empty_like", "emtpy_like", "crash", "`torch.empty_like`"),
+    "a misspelt module": ("double", "import torch\n", "import torch\nimport trition\n", "crash", "`import triton`"),
+    "a method that there is not": ("double", "x.numel()", "x.len()", "crash", "`x.numel()`"),
+    "the length of a pointer": ("double", "< n\n", "< len(x_ptr)\n", "crash", "A pointer is an address"),
+    "numel of a pointer": ("double", "< n\n", "< x_ptr.numel()\n", "crash", "A pointer is an address"),
+    "the shape of a pointer": ("double", "< n\n", "< x_ptr.shape[0]\n", "crash", "A pointer is an address"),
+    "a number loaded": ("vector_scale", "a * x", "tl.load(a) * x", "crash", "use it as it is"),
+    "flip without its axis": ("reverse", "x, mask=mask)", "tl.flip(x), mask=mask)", "crash", "`tl.flip(x, dim=None)`"),
+    "a cast of torch's": ("double", "2.0 * x", "x.double()", "crash", "`x.to(tl.float32)`"),
+    "an element of a pointer": (
+        "program_ids",
+        "tl.store(out_ptr + pid, pid)",
+        "out_ptr[pid] = pid",
+        "crash",
+        "tl.store(out_ptr",
+    ),
+    "two pointers added": ("vector_add", "x + y, mask", "x_ptr + y_ptr, mask", "crash", "`tl.load` it"),
+    "a load forgotten": ("reverse", "tl.load(x_ptr + n - 1 - offsets, mask=mask, other=0.0)", "x_ptr", "crash", "`tl.load` it"),
+    "a stride not called": ("copy_rows", "x.stride(0)", "x.stride", "crash", "brackets are missing"),
+    "a length not called": ("double", "x.numel()", "x.numel", "crash", "brackets are missing"),
+    "a fraction as grid": ("double", "triton.cdiv(n, BLOCK_SIZE)", "n / BLOCK_SIZE", "crash", "rounds up"),
+    "a number as grid": ("program_ids", "[(n,)]", "[n]", "crash", "`kernel[(n_programs,)](…)`"),
+    "a shape as length": ("double", "x.numel()", "x.shape", "crash", "`x.shape[0]`"),
+    "an axis too many": ("double", "x.numel()", "x.shape[1]", "crash", "for each axis"),
+    "the launcher's own name in brackets": (
+        "program_ids",
+        "program_ids_kernel[",
+        "program_ids[",
+        "crash",
+        "`program_ids_kernel[grid]",
+    ),
+    "a block for no elements": (
+        "double",
+        "[(triton.cdiv(n, BLOCK_SIZE),)](x, out, n, BLOCK_SIZE=BLOCK_SIZE)",
+        "[(1,)](x, out, n, BLOCK_SIZE=triton.next_power_of_2(n))",
+        "crash",
+        "one lane at least",
+    ),
+    "blocks of no elements": (
+        "double",
+        "BLOCK_SIZE = 128",
+        "BLOCK_SIZE = triton.next_power_of_2(n)",
+        "crash",
+        "one lane at least",
+    ),
+    "another exercise's function": ("double", "def double(x)", "def double(x, y)", "crash", "`double(x)`"),
+    "bare arange": ("double", "tl.arange", "arange", "crash", "`tl.arange`"),
+    "math not imported": ("double", "triton.cdiv(n, BLOCK_SIZE)", "math.ceil(n / BLOCK_SIZE)", "crash", "`import math`"),
+    "a constant that is no argument": ("double", ", BLOCK_SIZE: tl.constexpr", "", "crash", "BLOCK_SIZE: tl.constexpr"),
+    "a length that is no argument": ("double", "out_ptr, n,", "out_ptr,", "crash", "in the kernel's order"),
+    "a misspelt constant": ("double", "pid * BLOCK_SIZE", "pid * BLOCKSIZE", "crash", "Did you mean `BLOCK_SIZE`?"),
+    "a helper without its argument": (
+        "double",
+        "    pid = tl.program_id(axis=0)\n",
+        "    pid = place()\n",
+        "crash",
+        "`place` has the arguments `axis`",
+    ),
+    "a misspelt variable": ("double", "mask=mask, other", "mask=maks, other", "crash", "`mask`"),
+    "a number in another's place": (
+        "vector_scale",
+        "(x, out, a, n,",
+        "(x, out, n, a,",
+        "load_out_of_bounds",
+        "in the kernel's order",
+    ),
+    "offsets in bytes": ("vector_add", "x_ptr + offsets", "x_ptr + 4 * offsets", "load_out_of_bounds", "not bytes"),
+    "counted back from the start": ("reverse", "x_ptr + n - 1 - offsets", "x_ptr - offsets", "load_out_of_bounds", "n − 1 − i"),
+    "not reversed at all": ("reverse", "x_ptr + n - 1 - offsets", "x_ptr + offsets", "unchanged", "not reversed"),
+    "what a launch returns": ("double", "double_kernel[(", "out = double_kernel[(", "wrong_type", "A launch returns nothing"),
+    "a kernel returned": ("double", "return out", "return double_kernel", "wrong_type", "`torch.empty_like(x)`"),
+    "a kernel that is not started": (
+        "double",
+        "(x, out, n, BLOCK_SIZE=BLOCK_SIZE)\n    return out",
+        "\n    return double_kernel[(1,)]",
+        "no_kernel",
+        "round brackets",
+    ),
+    "whole numbers": ("vector_scale", "empty_like(x)", "empty_like(x, dtype=torch.int32)", "wrong_dtype", "dtype"),
+}
+
+
 @pytest.fixture(autouse=True)
 def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COURSE_STATE_DIR", str(tmp_path / "state"))
@@ -89,6 +221,82 @@ def test_the_hint_says_what_to_do(what: str, tmp_path: Path) -> None:
     report = judged(tmp_path, {there: written})
     assert not report.passed
     assert (report.findings[0].kind, words in (report.hint or "")) == (kind, True), report
+
+
+HELPER = "import triton, triton.language as tl\n@triton.jit\ndef place(axis):\n    return tl.program_id(axis)\n\n"
+
+
+def solved(exercise: str) -> str:
+    """The worked solution of an exercise."""
+    notebook = ROOT / "solutions" / f"{catalog.find(exercise).lesson}.ipynb"
+    return bundle_notebook(notebook, exercise).source
+
+
+@pytest.mark.parametrize("what", SLIPS)
+def test_the_hint_fits_the_slip(what: str, tmp_path: Path) -> None:
+    exercise, there, written, kind, words = SLIPS[what]
+    text = solved(exercise)
+    assert there in text
+    path = tmp_path / "answer.py"
+    path.write_text(HELPER + text.replace(there, written))
+    report = check_file(exercise, path, seed=0)
+    assert not report.passed
+    assert (report.findings[0].kind, words in (report.hint or "")) == (kind, True), report
+    assert GENERAL["crash"] != report.hint
+
+
+@pytest.mark.parametrize(
+    ("loop", "grid", "waiting", "words"),
+    [
+        (True, (9999, 1, 1), False, None),
+        (False, (9999, 1, 1), False, "9999"),
+        (False, (9, 1, 1), True, "waits"),
+        (False, (9, 1, 1), False, "tiles"),
+    ],
+)
+def test_only_where_there_is_a_loop_it_may_not_end(loop: bool, grid: tuple[int, ...], waiting: bool, words: str | None) -> None:
+    body = "    while offsets < n:\n        pass" if loop else "    pass"
+    text = Text(f"@triton.jit\ndef helper():\n{body}\n@triton.jit\ndef kernel():\n    helper()")
+    told = of_timeout(text, "kernel", grid, waiting)
+    assert (told is None) == (words is None)
+    assert told is None or words in told
+
+
+@pytest.mark.parametrize(
+    ("launch", "found"),
+    [
+        ("k[g](x, out, n, a)", ("n", "a")),
+        ("k[g](out, x, a, n)", ("out", "x_ptr")),
+        ("k[g](x, out, a, n)", None),
+        ("k[g](x, x, a, n)", None),
+        ("k[g](*both, n, a)", None),
+        ("k[g](x, out, 2, n)", None),
+    ],
+)
+def test_arguments_count_as_exchanged_only_by_their_names(launch: str, found: tuple[str, str] | None) -> None:
+    exchanged = Text(f"@triton.jit\ndef k(x_ptr, out_ptr, a, n): ...\n{launch}").exchanged()
+    assert (exchanged and exchanged[1:]) == found
+
+
+@pytest.mark.parametrize(
+    ("exercise", "there", "written", "shown"),
+    [
+        ("vector_add", "x + y", "x - y", [", with x[0] = ", ", y[0] = "]),
+        ("vector_scale", "a * x", "a + x", [", with x[0] = ", ", a = "]),
+        ("reverse", "n - 1 - offsets", "(offsets + 1) % n", []),
+        ("program_ids", "pid, pid", "pid, pid * pid", []),
+    ],
+)
+def test_a_wrong_element_is_shown_with_what_it_is_made_of(
+    exercise: str, there: str, written: str, shown: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "answer.py"
+    path.write_text(solved(exercise).replace(there, written))
+    report = check_file(exercise, path, seed=0)
+    assert ": got " in repr(report)
+    for text in (repr(report), report._repr_html_()):
+        assert [words in text for words in shown] == [True] * len(shown)
+        assert bool(shown) == (", with " in text)
 
 
 def test_an_operation_of_torch_is_named_as_it_is_written(tmp_path: Path) -> None:

@@ -116,6 +116,20 @@ def test_bad_usage_ends_with_2_and_a_message(verdict: dict[str, Any], arguments:
     assert "asked" not in verdict
 
 
+def test_exchanged_arguments_are_told_as_such() -> None:
+    done = course("check", "../ans.py", "double")
+    assert done.exit_code == 2
+    assert "course check double ../ans.py" in done.output
+
+
+def test_a_file_without_the_function_says_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "typo.py"
+    path.write_text("def duble(x): return x")
+    done = course("check", "double", str(path))
+    assert done.exit_code == 1
+    assert "does not define a function called `double`" in done.output and "`duble`" in done.output
+
+
 def test_bad_usage_is_json_too_where_json_was_asked_for() -> None:
     result = course("check", "dubble", "answer.py", "--json")
     assert result.exit_code == 2
@@ -178,6 +192,12 @@ def test_a_machine_that_cannot_run_lessons_ends_with_1_and_the_cure(machine: dic
     assert result.exit_code == 1
     assert "pip install 'numpy<2.4'" in result.stdout
     assert "Lessons cannot run yet." in result.stdout
+
+
+def test_without_a_gpu_the_doctor_says_why_triton_may_find_no_driver(machine: dict[str, Facts]) -> None:
+    machine["facts"] = Facts()
+    told = course("doctor").output
+    assert "0 active drivers ([])" in told and "above triton" in told
 
 
 def test_a_limit_does_not_stop_lessons(machine: dict[str, Facts]) -> None:

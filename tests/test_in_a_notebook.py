@@ -90,6 +90,19 @@ def test_redefining_only_the_kernel_changes_the_verdict(notebook: Notebook) -> N
     assert notebook.run(ADD + CHECK)["passed"]
 
 
+@pytest.mark.parametrize("change", [("    out =", "    out = = "), ("def vector_add", "def vector_ad")])
+def test_a_definition_that_was_not_made_anew_is_told(notebook: Notebook, change: tuple[str, str]) -> None:
+    notebook.run(ADD)
+    told = "print(json.dumps([check('vector_add', vector_add).note]))"
+    assert notebook.run(told) == [None]
+    number = notebook.cells
+    notebook.execute(ADD.replace(*change), "raises-exception")
+    [note] = notebook.run(told)
+    assert note is not None and f"as cell In[{number - 1}] defined it. Cell In[{number + 1}]" in note
+    notebook.run(ADD)
+    assert notebook.run(told) == [None]
+
+
 def test_a_report_names_the_cell_and_the_line(notebook: Notebook) -> None:
     told = notebook.run(ADD.replace("tl.load(y_ptr + offsets, mask=mask)", "tl.load(y_ptr + offsets)") + CHECK)
     assert told["kind"] == "load_out_of_bounds"
@@ -239,6 +252,7 @@ CANNOT = {
     "a kernel": (ADD + "say(check('vector_add', add_kernel))", "launches it"),
     "a result": (ADD + "say(check('vector_add', vector_add(torch.ones(3), torch.ones(3))))", "without calling"),
     "None": ("say(check('vector_add', None))", "function itself"),
+    "an end of the notebook": ("def vector_add(x, y): exit()\nsay(check('vector_add', vector_add))", "ends with `return`"),
     "an open file": ("f = open('/dev/null')\ndef vector_add(x, y): return f\nsay(check('vector_add', vector_add))", "`f`"),
 }
 
@@ -330,12 +344,34 @@ RAISES = {
         ["course_lib.quiz('past_the_en', 2)"],
     ),
     "an unknown hint": ("course_lib.hint('past_the_en')", "UnknownName: ", ["course_lib.hint('past_the_en')"]),
+    "arguments the wrong way round": (
+        "check(vector_add, 'vector_add')",
+        'WrongCall: The name of the exercise comes first: check("vector_add", vector_add).',
+        ["check(vector_add, 'vector_add')"],
+    ),
+    "no function": (
+        "check('double')",
+        "WrongCall: check needs your function as well",
+        ["check('double')"],
+    ),
+    "a trace of a result": ("trace(torch.ones(3))", "TraceError: trace calls the function itself", ["trace(torch.ones(3))"]),
     "what cannot be traced along": ("trace(print)", "CannotBundle: ", ["trace(print)"]),
     "a trace that fails": (
         "trace(vector_add, 1, 2)",
         "TraceError: vector_add could not be traced",
         ["trace(vector_add, 1, 2)"],
     ),
+    "a launch without a grid": (
+        "add_kernel(1, 2, 3)",
+        "TypeError: `add_kernel` was called without a grid",
+        ["add_kernel(1, 2, 3)"],
+    ),
+    "a launch with a number as grid": (
+        "add_kernel[1](1, 2, 3, 4, 8)",
+        "TypeError: the grid must be a tuple",
+        ["add_kernel[1]"],
+    ),
+    "a launch without an argument": ("add_kernel[(1,)](1, 2)", "TypeError: add_kernel() missing", ["add_kernel[(1,)](1, 2)"]),
     "a stray access": (
         ADD.replace("x + y, mask=mask", "x + y") + "vector_add(torch.ones(9), torch.ones(9))",
         "StrayAccess: program (0, 0, 0) of add_kernel",

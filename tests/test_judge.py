@@ -33,6 +33,7 @@ MORE_SEEDS = 20
 WITHOUT_A_LINE = {
     "computed_outside",
     "forbidden",
+    "idle_programs",
     "killed",
     "no_block",
     "no_kernel",

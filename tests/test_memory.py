@@ -159,7 +159,9 @@ def test_a_changed_input_is_called_as_in_the_exercise_and_as_in_the_kernel() -> 
 STRAYS = {
     "masked": (X, event("load", 0, 0, [7], [8], masked=2)),
     "unmasked": (X, event("load", 0, 0, [7], [8])),
-    "before": (X, event("load", 0, 0, [0], [-1], masked=2)),
+    "before": (X, event("load", 0, 0, [0], [-1])),
+    "below": (X, event("load", 0, 0, [0], [-1], masked=2)),
+    "spread": (X, event("load", 0, 0, [0, 4], [8], masked=2)),
     "program": (X, event("load", 1, 0, [], [8, 9])),
     "size": (X, event("load", 0, 0, [], [7])),
     "strides": (View("x_ptr", 0, 0, (2, 4), (1, 2), "float32", 4, argument=0), event("load", 0, 0, [7], [8])),
@@ -183,7 +185,8 @@ def test_lanes_that_stray_to_one_place_count_as_one_element() -> None:
 
 RACES = {
     "same": [event("store", 0, 1, [0, 1]), event("store", 1, 1, [0, 1])],
-    "overlap": [event("store", 0, 1, [0, 1]), event("store", 1, 1, [1, 2])],
+    "overlap": [event("store", 0, 1, [0, 1]), event("store", 1, 1, [1, 2], masked=1)],
+    "spill": [event("store", 0, 1, [0, 1]), event("store", 1, 1, [1, 2])],
     "read": [event("store", 0, 1, [0, 1]), event("load", 1, 1, [1])],
 }
 
@@ -193,6 +196,30 @@ def test_races_say_of_which_sort_they_are(pattern: str) -> None:
     found = memory.race(trace(*RACES[pattern]))
     assert found is not None
     assert found.pattern == pattern
+
+
+COUNTED = {
+    "one for each element, and a block each": ([(17, 1, 17), (129, 2, 129)], True),
+    "one for each element, and an element each": ([(17, 17, 17), (129, 129, 129)], False),
+    "one for each block": ([(1, 1, 17), (2, 2, 129)], False),
+    "one to spare": ([(2, 1, 17), (3, 2, 129)], False),
+    "rounded up to a power of two": ([(32, 17, 17), (256, 129, 129)], False),
+    "a fixed number": ([(528, 1, 17), (528, 2, 129)], False),
+    "at most a fixed number": ([(17, 1, 17), (64, 2, 129)], False),
+    "nothing to do": ([(0, 0, 0), (1, 0, 0)], False),
+}
+
+
+@pytest.mark.parametrize("how", COUNTED)
+def test_many_idle_programs_are_one_for_each_element_only_if_their_number_grows_with_them(how: str) -> None:
+    counts, expected = COUNTED[how]
+    assert memory.one_for_each_element([memory.Programs("k", *each) for each in counts]) == expected
+
+
+def test_programs_count_as_busy_that_touch_an_element() -> None:
+    events = [event("load", 0, 0, [0, 1]), event("store", 0, 1, [0, 1]), event("store", 1, 1, [], masked=2)]
+    counted = memory.programs(trace(*events))
+    assert [(one.busy, one.touched) for one in counted] == [(1, 2)]
 
 
 def test_a_result_written_by_atomics_is_written() -> None:

@@ -224,7 +224,7 @@ def test_a_lock_that_is_never_released_does_not_stop_the_course(file: Path, monk
 
 
 def test_hints_come_one_after_another_and_then_all_again() -> None:
-    texts = [step.text for step in catalog.find("double").hints]
+    texts = [step.text for step in catalog.find("double").hints if step.asked]
     for number, text in enumerate(texts, 1):
         assert hint("double") == f"Hint {number} of {len(texts)} for `double`: {text}"
     for _ in range(2):
@@ -233,6 +233,18 @@ def test_hints_come_one_after_another_and_then_all_again() -> None:
         assert "solutions/00_start_here.ipynb" in last
         assert all(text in last for text in texts)
     assert load()["double"].hints == len(texts)
+
+
+WRITTEN = [item for lesson in catalog.LESSONS if lesson.written for item in lesson.items if item.kind == "exercise"]
+
+
+@pytest.mark.parametrize("exercise", WRITTEN, ids=lambda exercise: exercise.name)
+def test_hints_run_to_nearly_the_answer_and_leave_out_what_is_given(exercise: catalog.Exercise) -> None:
+    asked = [step.text for step in exercise.hints if step.asked]
+    assert len(asked) >= 3 and "tl.store" in asked[-1]
+    assert len(set(asked)) == len(asked)
+    given = {"double": "empty_like", "vector_scale": "empty_like", "program_ids": "torch.empty"}.get(exercise.name)
+    assert given is None or not any(given in text for text in asked)
 
 
 def test_hints_and_attempts_do_not_disturb_each_other() -> None:

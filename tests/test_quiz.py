@@ -52,6 +52,7 @@ OTHERWISE: dict[str, tuple[str, tuple[Any, ...], str, str]] = {
     "truth": ("past_the_end", (True,), "wrong_form", "one whole number"),
     "a wrong answer with a reply": ("first_kernel_elements", ([11, 10, 9, 8],), "wrong_answer", "all its offsets"),
     "a wrong answer": ("past_the_end", (7,), "wrong_answer", "not it yet"),
+    "a list with one wrong number": ("programs_needed", ([1, 1, 1, 2, 3],), "wrong_answer", "4 of 5 are right"),
     "a function that raises": ("past_the_end", (lambda: 1 / 0,), "crash", "ZeroDivisionError"),
 }
 
@@ -67,6 +68,11 @@ def test_a_right_answer_passes_in_whatever_form(how: str) -> None:
     report = quiz(name, *answers)
     assert report.passed, report
     assert report.note
+
+
+def test_a_reply_that_fits_the_answer_needs_no_hint_besides() -> None:
+    assert quiz("first_kernel_elements", [8, 9, 10, 11]).hint is None
+    assert quiz("first_kernel_elements", [1, 9]).hint is not None
 
 
 @pytest.mark.parametrize("how", OTHERWISE)

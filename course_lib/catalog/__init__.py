@@ -38,12 +38,13 @@ def items() -> tuple[Exercise | Quiz, ...]:
 
 
 def find(name: str) -> Exercise | Quiz:
-    """The exercise or quiz called `name`. Raises `UnknownName` with the nearest names otherwise."""
+    """The exercise or quiz called `name`. Raises `UnknownName` with the nearest names of written lessons otherwise."""
     by_name = {item.name: item for item in items()}
     if isinstance(name, str) and name in by_name:
         return by_name[name]
-    near = difflib.get_close_matches(str(name), by_name, n=3, cutoff=0.5)
-    advice = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(by_name)}."
+    offered = [item.name for lesson in LESSONS if lesson.written for item in lesson.items]
+    near = difflib.get_close_matches(str(name), offered, n=3, cutoff=0.5)
+    advice = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(offered)}."
     raise UnknownName(f"There is no exercise or quiz called {name!r}. {advice}")
 
 

@@ -82,11 +82,12 @@ DOUBLE = Exercise(
             "Every program handles one block, so it takes `triton.cdiv(n, BLOCK_SIZE)` programs to cover all n elements: "
             "that rounds up.",
             frozenset({"unwritten:tail", "unwritten:one_program", "unwritten:no_program", "tail", "first_block_only"}),
+            asked=False,
         ),
         Hint(
             "Every program's offsets are `pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)`. Without `pid * BLOCK_SIZE` all "
-            "programs work on the first block.",
-            frozenset({"race", "race:overlap", "periodic", "shifted", "unwritten:gaps"}),
+            "programs work on the same elements.",
+            frozenset({"race", "race:overlap", "race:spill", "periodic", "shifted", "unwritten:gaps"}),
         ),
         Hint(
             "The last block is rarely full. Build `mask = offsets < n` and give it to the load and to the store.",
@@ -96,6 +97,11 @@ DOUBLE = Exercise(
             "The result is a new tensor: make it with `torch.empty_like(x)`, let the kernel write to it, and return it; `x` "
             "stays as it was.",
             frozenset({"input_changed", "wrong_type", "wrong_shape", "wrong_dtype", "unwritten:input", "unwritten:elsewhere"}),
+            asked=False,
+        ),
+        Hint(
+            "After `offsets` and `mask`, two lines are left: `x = tl.load(x_ptr + offsets, mask=mask, other=0.0)` and "
+            "`tl.store(out_ptr + offsets, 2.0 * x, mask=mask)`."
         ),
     ),
 )

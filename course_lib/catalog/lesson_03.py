@@ -156,6 +156,7 @@ PROGRAM_IDS = Exercise(
         Hint(
             "Let torch allocate: `torch.empty(n, dtype=torch.int32, device=DEVICE)`.",
             frozenset({"wrong_dtype", "wrong_shape", "wrong_type"}),
+            asked=False,
         ),
     ),
 )
@@ -183,7 +184,7 @@ VECTOR_SCALE = Exercise(
         Hint(
             "A program's offsets begin at `tl.program_id(axis=0) * BLOCK_SIZE`; in a persistent kernel the block numbers are "
             "pid, pid + P, pid + 2P, … where P is the number of programs.",
-            frozenset({"race", "race:overlap", "periodic", "shifted", "unwritten:gaps"}),
+            frozenset({"race", "race:overlap", "race:spill", "periodic", "shifted", "unwritten:gaps"}),
         ),
         Hint(
             "`mask = offsets < n`, for the load and for the store.",
@@ -191,7 +192,12 @@ VECTOR_SCALE = Exercise(
         ),
         Hint(
             "The result is as long as `x`: `torch.empty_like(x)`. The mask takes care of the block that is not full.",
-            frozenset({"wrong_shape", "wrong_dtype"}),
+            frozenset({"wrong_shape"}),
+            asked=False,
+        ),
+        Hint(
+            "The kernel ends with `tl.store(out_ptr + offsets, a * x, mask=mask)`. The launch is "
+            "`vector_scale_kernel[(triton.cdiv(n, BLOCK_SIZE),)](x, out, a, n, BLOCK_SIZE=BLOCK_SIZE)`, with `n = x.numel()`."
         ),
     ),
 )

@@ -160,6 +160,7 @@ VECTOR_ADD = Exercise(
                     "first_block_only",
                     "race:same",
                     "race:overlap",
+                    "race:spill",
                 }
             ),
         ),
@@ -175,6 +176,10 @@ VECTOR_ADD = Exercise(
             "`other=0.0` says what the masked lanes hold. Are they lanes that the store leaves out as well? It should have the "
             "same mask as the loads.",
             frozenset({"undefined_lanes"}),
+        ),
+        Hint(
+            "`x = tl.load(x_ptr + offsets, mask=mask, other=0.0)`, the same for `y`, and then "
+            "`tl.store(out_ptr + offsets, x + y, mask=mask)`."
         ),
     ),
 )
@@ -221,17 +226,18 @@ COPY_ROWS = Exercise(
         Hint(
             "The result has strides of its own, and it is contiguous: its element (i, j) lies at `i * n_cols + j`, whatever "
             "the strides of `x` are.",
-            frozenset({"transposed", "store_out_of_bounds", "unwritten:gaps"}),
+            frozenset({"transposed", "store_out_of_bounds", "unwritten:gaps", "race", "race:same", "race:overlap"}),
         ),
         Hint(
             "`torch.empty_like(x)` keeps x's odd strides; `torch.empty(x.shape, dtype=x.dtype, device=x.device)` is "
             "contiguous.",
             frozenset({"wrong_layout", "wrong_shape", "store_out_of_bounds:strides"}),
+            asked=False,
         ),
         Hint(
             "A block that covers a row has `triton.next_power_of_2(n_cols)` lanes. The spare ones need a mask, "
             "`columns < n_cols`, on the load and on the store: without it a row spills into the next.",
-            frozenset({"load_out_of_bounds:unmasked", "store_out_of_bounds:unmasked", "race", "race:overlap"}),
+            frozenset({"load_out_of_bounds:unmasked", "store_out_of_bounds:unmasked", "race:spill"}),
         ),
         Hint(
             "A row can be longer than any block size that you write down. Let the block cover it, with "
@@ -241,6 +247,11 @@ COPY_ROWS = Exercise(
         Hint(
             "The kernel can read `x` as it lies there, if it knows the strides. No copy by torch is needed.",
             frozenset({"torch_compute:copy"}),
+            asked=False,
+        ),
+        Hint(
+            "With the mask `columns < n_cols`, `tl.load` from `x_ptr + row * row_stride + columns * column_stride`, and "
+            "`tl.store` to `out_ptr + row * n_cols + columns`."
         ),
     ),
 )
@@ -266,7 +277,9 @@ REVERSE = Exercise(
                     "torch_compute",
                     "mismatch",
                     "load_out_of_bounds:masked",
+                    "load_out_of_bounds:below",
                     "store_out_of_bounds:masked",
+                    "store_out_of_bounds:below",
                 }
             ),
         ),
@@ -275,7 +288,11 @@ REVERSE = Exercise(
             "back from n − 1, not from BLOCK_SIZE − 1.",
             frozenset({"periodic", "shifted", "tail", "first_block_only"}),
         ),
-        Hint("Turned round twice is not turned round: reverse one side only.", frozenset({"reversed"})),
+        Hint(
+            "The result is `x` as it is, and not reversed: one side must count from the end, the load's offsets or the "
+            "store's. (Both, and it is turned round twice.)",
+            frozenset({"unchanged"}),
+        ),
         Hint(
             "Lanes past the end have n − 1 − i below 0: the mask `offsets < n` must guard the load and the store.",
             frozenset(f"{access}_out_of_bounds:{how}" for access in ("load", "store") for how in ("before", "unmasked")),
@@ -290,6 +307,7 @@ REVERSE = Exercise(
                     "unwritten:gaps",
                     "race:same",
                     "race:overlap",
+                    "race:spill",
                 }
             ),
         ),
@@ -301,6 +319,10 @@ REVERSE = Exercise(
             "Turn offsets round, and the mask stays with the lanes that have an element. A tile that is flipped brings its "
             "masked lanes to the front.",
             frozenset({"undefined_lanes"}),
+        ),
+        Hint(
+            "`x = tl.load(x_ptr + n - 1 - offsets, mask=mask, other=0.0)`, and `tl.store(out_ptr + offsets, x, mask=mask)`, "
+            "with `mask = offsets < n`."
         ),
     ),
 )
@@ -336,8 +358,8 @@ DIAGONAL = Exercise(
             ),
         ),
         Hint(
-            "The diagonal has min(M, N) elements: that is the length of the result, and the bound of the mask. x[k, k] lies at "
-            "k · row_stride + k · column_stride from the start.",
+            "The diagonal has min(M, N) elements: that is the length of the result, the bound of the mask, and what the grid "
+            "is made for.",
             frozenset(
                 {
                     "wrong_shape",
@@ -353,12 +375,24 @@ DIAGONAL = Exercise(
         Hint(
             "It can be longer than one block: `triton.cdiv(n, BLOCK_SIZE)` programs, and `pid * BLOCK_SIZE` in the offsets.",
             frozenset(
-                {"first_block_only", "race", "race:overlap", "unwritten:one_program", "unwritten:tail", "unwritten:no_program"}
+                {
+                    "first_block_only",
+                    "race",
+                    "race:overlap",
+                    "race:spill",
+                    "unwritten:one_program",
+                    "unwritten:tail",
+                    "unwritten:no_program",
+                }
             ),
         ),
         Hint(
             "The result is a new tensor, made with `torch.empty(n, dtype=x.dtype, device=x.device)`; the kernel writes to it.",
             frozenset({"wrong_dtype", "wrong_type", "input_changed", "unwritten:input", "unwritten:elsewhere"}),
+        ),
+        Hint(
+            "`k = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)`, `tl.load` from `x_ptr + k * (row_stride + column_stride)`, "
+            "`tl.store` to `out_ptr + k`, both with the mask `k < n`."
         ),
     ),
 )

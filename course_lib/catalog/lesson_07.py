@@ -101,7 +101,7 @@ MATMUL = Exercise(
         Hint(
             "Each load has two masks, joined by `&`: rows below M and columns below K for `a`, rows below K and columns below "
             "N for `b`. The store has rows below M and columns below N. K moves on with the loop, and its mask with it.",
-            frozenset({"race", "race:overlap"})
+            frozenset({"race:spill"})
             | {f"{access}_out_of_bounds:{mask}" for access in ("load", "store") for mask in ("unmasked", "masked")},
         ),
         Hint(

@@ -86,7 +86,7 @@ ROW_SOFTMAX = Exercise(
         ),
         Hint(
             "The mask `columns < n_cols` belongs on the load and on the store: without it a row spills into the next.",
-            frozenset({"race", "race:overlap"})
+            frozenset({"race:spill"})
             | {f"{access}_out_of_bounds:{mask}" for access in ("load", "store") for mask in ("unmasked", "masked")},
         ),
         Hint(
@@ -135,6 +135,8 @@ ROW_SOFTMAX = Exercise(
                     "reversed",
                     "periodic",
                     "input_changed",
+                    "race:same",
+                    "race:overlap",
                 }
             ),
         ),

@@ -15,8 +15,13 @@ MESSAGES = {
         "A kernel is started with `kernel[grid](…)`, where the grid is a tuple such as `(triton.cdiv(n, BLOCK_SIZE),)`."
     ),
     "the grid must be a tuple": (
-        "One program a block: `kernel[(triton.cdiv(n, BLOCK_SIZE),)](…)`, with the comma that makes it a tuple."
+        "A grid is a tuple, also of a single number: `kernel[(n_programs,)](…)`. It is the comma that makes it one."
     ),
+    "it must be a whole number, as `triton.cdiv` gives": (
+        "`/` gives a fraction. One program a block, the last one included, is `(triton.cdiv(n, BLOCK_SIZE),)`: that rounds up."
+    ),
+    "tuple index out of range": "A shape has a number for each axis, counted from 0: a vector has `x.shape[0]` only.",
+    "torch.Size": "A shape is a tuple. How many elements there are in all is `x.numel()`, along one axis `x.shape[0]`.",
     "'builtin_function_or_method' object has no attribute 'scalar'": (
         "In a kernel only functions of `tl` work on tiles: `tl.sum(x)`, not `torch.sum(x)`."
     ),
@@ -28,9 +33,10 @@ MESSAGES = {
     "'range' object has no attribute": (
         "The numbers of a block's lanes are `tl.arange(0, BLOCK_SIZE)`; `tl.range` is for loops."
     ),
-    "'int' object is not iterable": (
+    **dict.fromkeys(
+        ("'int' object is not iterable", "does not support item assignment"),
         "A pointer or a tile cannot be indexed or looped over. Read with `tl.load(x_ptr + offsets)`, write with "
-        "`tl.store(out_ptr + offsets, value)`."
+        "`tl.store(out_ptr + offsets, value)`.",
     ),
     "lanes is no single number": (
         "A tile is no index, and no bound of a loop. Read with `tl.load(x_ptr + offsets)`, write with `tl.store(out_ptr + "
@@ -40,9 +46,10 @@ MESSAGES = {
         "This pointer is a single address, that of the first element. Add the block's offsets: `x_ptr + offsets`."
     ),
     "Unsupported ptr type": "`tl.load` and `tl.store` take the pointers first: `tl.store(out_ptr + offsets, value)`.",
-    "invalid operands of type pointer": (
+    **dict.fromkeys(
+        ("invalid operands of type pointer", "cannot add pointers together", "a pointer was given as the value"),
         "A tensor arrives in a kernel as a pointer: an address, no value. `tl.load` it before computing; and what should "
-        "be a number, such as `n`, must be passed as one (`x.numel()`)."
+        "be a number, such as `n`, must be passed as one (`x.numel()`).",
     ),
     **dict.fromkeys(
         ("'constexpr' object has no attribute", "'int' object has no attribute 'to'", "'int' object has no attribute 'dtype'"),
@@ -51,9 +58,6 @@ MESSAGES = {
     ),
     "'function' object is not subscriptable": "Is `@triton.jit` missing above the kernel?",
     "Did you forget to add @triton.jit": "Put `@triton.jit` above the kernel, and start it with `kernel[grid](…)`.",
-    "required positional argument": (
-        "A launch gives every argument of its kernel, `tl.constexpr` ones by name: `kernel[grid](x, out, n, BLOCK_SIZE=128)`."
-    ),
     "Boolean value of Tensor": "A tile has no single truth value. Choose with `mask=` or `tl.where`.",
     "must be a power of 2": (
         "A tile's length is a power of two. Round up with `triton.next_power_of_2`, and mask the spare lanes."
@@ -112,6 +116,10 @@ _MASK_ENDS = f"{_OUTSIDE} The mask is `offsets < n`, not `<=`, with the n of tha
 _BELOW_0 = "An offset below 0: either too much is subtracted, or a number did not fit its type and wrapped around."
 _BEYOND = (
     "Make no view that is larger than its tensor. Pass the strides instead: element (i, j) lies at `i * row + j * column`."
+)
+_SPREAD = (
+    "Offsets count elements, not bytes, and these lanes' offsets lie more than 1 apart. The neighbours in a vector are "
+    "`x_ptr + offsets`."
 )
 _CAST = "A pointer that was cast counts and reads in the size of its new type. Use the pointer as it came, or cast it back."
 _IDLE = "Nothing is left for this program to do. Does the grid count the right thing, and does it count it once?"
@@ -186,8 +194,12 @@ GENERAL = {
     "store_out_of_bounds:beyond": _BEYOND,
     "load_out_of_bounds:size": _CAST,
     "load_out_of_bounds:before": _BELOW_0,
+    "load_out_of_bounds:below": _BELOW_0,
+    "load_out_of_bounds:spread": _SPREAD,
     "store_out_of_bounds:size": _CAST,
     "store_out_of_bounds:before": _BELOW_0,
+    "store_out_of_bounds:below": _BELOW_0,
+    "store_out_of_bounds:spread": _SPREAD,
     "load_out_of_bounds:program": _IDLE,
     "store_out_of_bounds:program": _IDLE,
     "load_out_of_bounds:masked": _MASK_ENDS,
@@ -202,9 +214,10 @@ GENERAL = {
         "Each element of the result belongs to one program. Do the offsets depend on `tl.program_id`, along each axis of "
         "the grid?"
     ),
-    "race:overlap": (
+    **dict.fromkeys(
+        ("race:overlap", "race:spill"),
         "The programs' parts overlap. How far apart do they begin, and how long are they? A mask must end each where the "
-        "next one begins."
+        "next one begins.",
     ),
     "race:read": (
         "What one program writes, another cannot read in the same launch. Read from the inputs only; programs that add to "
@@ -217,6 +230,10 @@ GENERAL = {
     "false_promise": (
         "Such a promise must hold for every input, and makes a right kernel faster at most. Leave it out: for its arguments, "
         "Triton finds out at each launch which ones are multiples of 16."
+    ),
+    "idle_programs": (
+        "One program handles a whole block, so the grid counts blocks, and not elements: `(triton.cdiv(n, BLOCK_SIZE),)`. "
+        "What is a thread in CUDA is a lane here; a program is what a block of threads is there."
     ),
     "read_back": "Keep the value in a variable instead of reading it back.",
     "unwritten": "Which program should have written these elements, and at which offsets did it write?",
@@ -259,6 +276,7 @@ GENERAL = {
     "tail": "What is different at the end? Look at the last, partial block: its mask, its `other`, how often the loop runs.",
     "shifted": "The offsets of the load and those of the store do not belong together. Try element 0 by hand.",
     "reversed": "From which end do the load's offsets count, and from which those of the store?",
+    "unchanged": "The elements were copied, and stand where they stood. Do the load and the store use the same offsets?",
     "transposed": (
         "Element (i, j) lies at i times the row stride plus j times the column stride. Are they exchanged, in the load or "
         "in the store?"

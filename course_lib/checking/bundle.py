@@ -57,7 +57,9 @@ def bundle_file(path: Path, name: str) -> Bundle:
         where = f", line {line}" if line else ""
         raise CannotBundle(f"{path.name}{where}: {getattr(error, 'msg', error)}. Python cannot read this file.") from error
     if name not in _defined(tree):
-        raise CannotBundle(f"{path.name} does not define a function called `{name}` at top level.")
+        others = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and not node.decorator_list]
+        instead = f" It defines {', '.join(f'`{other}`' for other in others)}." if others else ""
+        raise CannotBundle(f"{path.name} does not define a function called `{name}` at top level.{instead}")
     chunk = Chunk(1, len(source.splitlines()), path.name, 1)
     return Bundle(name, source, (chunk,), (str(path.resolve().parent),))
 

@@ -15,27 +15,38 @@ from pathlib import Path
 from typing import Any
 
 from course_lib import catalog
-from course_lib.checking import sandbox
+from course_lib.checking import explain, sandbox, stale
 from course_lib.checking.bundle import Bundle, bundle_file
 from course_lib.checking.collect import bundle_function
 from course_lib.checking.findings import Finding, Report
 from course_lib.checking.notebook import bundle_notebook
+from course_lib.checking.reading import Text
 from course_lib.checking.report import choose_hint
 from course_lib.checking.source import CannotBundle
 from course_lib.checking.stages import FLOWS
 from course_lib.checking.stages.work import Work
+from course_lib.errors import PlainError
 from course_lib.progress import record
 
 
-def check(name: str, answer: Any, *, seed: int | None = None) -> Report:
+class WrongCall(PlainError, TypeError):
+    """`check` was given other arguments than the name of an exercise and a function."""
+
+
+def check(name: str, answer: Any = ..., *, seed: int | None = None) -> Report:
     """Judge `answer`, a function, as the exercise `name`, and remember the result in the learner's progress.
 
     Runs in a process of its own: whatever the answer does, this one lives on. `seed` replays the inputs of an earlier
     report; a replay that fails is no attempt of its own, and in this way lessons show wrong answers. Raises
-    `catalog.UnknownName` for an exercise that does not exist; a faulty answer never raises.
+    `catalog.UnknownName` for an exercise that does not exist, and `WrongCall`; a faulty answer never raises.
     """
+    if callable(name):
+        called, asked = getattr(name, "__name__", "your_function"), answer if isinstance(answer, str) else "name"
+        raise WrongCall(f'The name of the exercise comes first: check("{asked}", {called}).')
+    if answer is ...:
+        raise WrongCall(f'check needs your function as well: check("{name}", {catalog.exercise(name).name}).')
     report = _judge(name, lambda: bundle_function(answer, name), seed)
-    return replace(report, answer=getattr(answer, "__name__", ""))
+    return replace(report, answer=getattr(answer, "__name__", ""), note=stale.note(answer))
 
 
 def check_file(name: str, path: Path, seed: int | None = None) -> Report:
@@ -65,6 +76,7 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
                 break
     except sandbox.SandboxError as problem:
         return Report(name, False, (Finding("no_verdict", str(problem)),), seed=seed, stages=tuple(ran), judged=False)
+    findings = [_advised(finding, work.bundle) for finding in findings]
     report = Report(
         name=name,
         passed=not findings,
@@ -81,6 +93,16 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
     if report.passed or (report.done and report.judged and not replayed):
         record(name, report.passed)
     return report
+
+
+def _advised(finding: Finding, bundle: Bundle) -> Finding:
+    """A finding, with the advice to look at a launch's arguments or at a loop where these may explain it."""
+    text = Text(bundle.source)
+    if finding.kind in explain.SHOWS_AN_EXCHANGE and (advice := explain.exchanged(text)):
+        return replace(finding, advice=advice)
+    if finding.kind == "unwritten" and finding.kernel and text.shares_out_by_a_loop(finding.kernel):
+        return replace(finding, advice=explain.LEFT_OUT_BY_A_LOOP)
+    return finding
 
 
 if "ipykernel" in sys.modules:

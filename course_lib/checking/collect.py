@@ -39,7 +39,7 @@ def bundle_function(answer: Any, name: str) -> Bundle:
         )
     if function is None:
         raise CannotBundle(
-            f"check needs the function itself, but got {_described(answer)}. Write `check({name!r}, {name})`, "
+            f"check needs the function itself, but got {described(answer)}. Write `check({name!r}, {name})`, "
             "without calling the function."
         )
     collector = _Collector(function.__module__)
@@ -50,7 +50,7 @@ def bundle_kernel(kernel: Any) -> Bundle:
     """A kernel, decorated with `@triton.jit` and perhaps more, under its own name, with all it uses."""
     function = _function_in(kernel)
     if function is None or not _is_kernel(kernel):
-        raise CannotBundle(f"A kernel is needed, a function that is decorated with @triton.jit; this is {_described(kernel)}.")
+        raise CannotBundle(f"A kernel is needed, a function that is decorated with @triton.jit; this is {described(kernel)}.")
     collector = _Collector(function.__module__)
     return collector.bundle(collector.expression(kernel, None, function.__name__))
 
@@ -123,7 +123,7 @@ class _Collector:
             self.imports.update(dict.fromkeys(literal.IMPORTS))
             return text
         if id(value) in self.under_way:
-            raise CannotBundle(f"`{user}` uses {_described(value)} that refers to itself. Build it inside the function.")
+            raise CannotBundle(f"`{user}` uses {described(value)} that refers to itself. Build it inside the function.")
         self.kept.append(value)
         self.under_way.add(id(value))
         try:
@@ -322,13 +322,20 @@ def _as_on_a_gpu(value: Any) -> Any:
     return value
 
 
-def _described(value: Any) -> str:
+def described(value: Any) -> str:
+    """A value by its type, with an article.
+
+    >>> described("text"), described(1)
+    ('a str', 'an int')
+    """
     kind = type(value).__name__
     return f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}" if value is not None else "None"
 
 
 def _cannot_take(name: str | None, value: Any, user: str) -> str:
-    uses = f"`{user}` uses {f'`{name}`, ' if name else ''}{_described(value)} from outside the function"
+    if type(value).__name__.endswith("ExitAutocall"):
+        return f"`{user}` calls `{name}`, which ends the notebook's Python. An answer ends with `return`."
+    uses = f"`{user}` uses {f'`{name}`, ' if name else ''}{described(value)} from outside the function"
     if type(value).__module__.startswith(("torch", "numpy")):
         return f"{uses}. An answer must work from its arguments: pass it in, or build it inside the function."
     return f"{uses}, which cannot be taken along. Build it inside the function, or import it from a file."

@@ -39,13 +39,15 @@ class Whereabouts:
         os.close(descriptor)
         self.case = self.launch = self.line = -1
         self.program = (-1, -1, -1)
+        self.grid = (0, 0, 0)
+        """The grid of the last launch. Unlike the rest it stays in this process."""
         self.renew: Callable[[], None] = lambda: None
         """Called when a case begins: its time starts anew."""
         self.write()
 
     def begin(self, case: int) -> None:
         """A case begins."""
-        self.case, self.launch, self.line, self.program = case, -1, -1, (-1, -1, -1)
+        self.case, self.launch, self.line, self.program, self.grid = case, -1, -1, (-1, -1, -1), (0, 0, 0)
         self.write()
         self.renew()
 

@@ -47,16 +47,16 @@ def attributes(value: Any) -> dict[str, Any] | None:
 
 def importable(value: Any) -> tuple[str, str] | None:
     """The module and the name by which others can import `value`."""
-    named = _original(value)
+    named = original(value)
     while type(named).__module__.startswith("triton.") and hasattr(named, "fn"):  # a kernel goes by its function's name
         named = named.fn
     module, called = getattr(named, "__module__", None), getattr(named, "__name__", None)
     if not isinstance(module, str) or not isinstance(called, str) or module == "__main__":
         return None
-    return (module, called) if _original(getattr(sys.modules.get(module), called, None)) is _original(value) else None
+    return (module, called) if original(getattr(sys.modules.get(module), called, None)) is original(value) else None
 
 
-def _original(value: Any) -> Any:
+def original(value: Any) -> Any:
     """A function of Triton's language, also where the interpreter has put one of its own into its place."""
     if getattr(value, "__module__", None) == "triton.runtime.interpreter" and isinstance(value, FunctionType):
         return (value.__kwdefaults__ or {}).get("member", value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,9 +50,9 @@ def stray_access(trace: Trace) -> Finding | None:
         details = [
             f"`{view.name}` is a view that reaches beyond the input that it was made of: {ranges(offsets)} is no part of that."
         ]
-    elif pattern in ("masked", "unmasked"):
+    elif pattern in ("masked", "unmasked", "below", "spread"):
         details.append(
-            "The mask left these lanes on." if pattern == "masked" else f"No lane of this {first.kind} was masked off."
+            "The mask left these lanes on." if pattern != "unmasked" else f"No lane of this {first.kind} was masked off."
         )
     if lanes > len(offsets):
         details.append(f"{lanes} lanes do so; several of them mean the same element.")
@@ -88,11 +88,20 @@ def _stray_pattern(view: View, mine: list[Event], offsets: IntArray) -> str:
         return "beyond" if mine[0].width == view.itemsize else "size"  # the address is inside, and yet the access does not fit
     if not is_contiguous(view.shape, view.stride):
         return "strides"
+    masked = any(event.masked for event in mine)
     if (offsets < 0).all():
-        return "before"
+        return "below" if masked else "before"
     if any(mine[0].program) and not any(len(event.elements) for event in mine):
         return "program"
-    return "masked" if any(event.masked for event in mine) else "unmasked"
+    if masked and len(view.shape) == 1 and all(map(_spread, mine)):
+        return "spread"
+    return "masked" if masked else "unmasked"
+
+
+def _spread(event: Event) -> bool:
+    """Whether the lanes of a load or store lie equally far apart, and further than neighbours do."""
+    steps = np.diff(np.sort(np.r_[event.elements, event.outside]))
+    return len(steps) > 0 and bool(steps[0] > 1 and (steps == steps[0]).all())
 
 
 def is_contiguous(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
@@ -177,6 +186,8 @@ def _race_in(trace: Trace, events: list[Event]) -> Finding | None:
     count = len(np.unique(elements[starts[conflicts]] * unit // view.itemsize))
     relation = "writes it too" if other.kind == "store" else f"{VERBS[other.kind]} it"
     pattern = "read" if other.kind != "store" else "same" if np.array_equal(one.elements, other.elements) else "overlap"
+    if pattern == "overlap" and not any(event.masked for event in events if event.source == one.source):
+        pattern = "spill"
     return Finding(
         "race",
         f"program {one.program} {VERBS[one.kind]} element {element} of `{view.name}`, and program {other.program} {relation}",
@@ -478,6 +489,53 @@ def too_many_reads(trace: Trace, limit: float) -> Finding | None:
                 ),
             )
     return None
+
+
+@dataclass(frozen=True)
+class Programs:
+    """How many programs a launch started, how many touched any element, and how many elements of one tensor they touched."""
+
+    kernel: str
+    started: int
+    busy: int
+    touched: int
+
+
+def programs(trace: Trace) -> list[Programs]:
+    """What the programs of each launch had to do."""
+    counted = []
+    for number, launch in enumerate(trace.launches):
+        events = [event for event in trace.events if event.launch == number and len(event.elements)]
+        tensors = [trace.view(event).storage for event in events]
+        touched = [
+            len(
+                np.unique(
+                    np.concatenate([event.elements for event, mine in zip(events, tensors, strict=True) if mine == tensor])
+                )
+            )
+            for tensor in set(tensors)
+        ]
+        busy = len({event.program for event in events})
+        counted.append(Programs(launch.kernel, math.prod(launch.grid), busy, max(touched, default=0)))
+    return counted
+
+
+FEW_TIMES = 4
+"""So many times as many programs as have something to do are no fault: a launcher may round up generously."""
+
+
+def one_for_each_element(launches: Sequence[Programs]) -> bool:
+    """Whether a kernel's launches started a program for each element, and hardly any of them had something to do.
+
+    A fixed number of programs, or one with a limit, is none of that, however few of them have something to do.
+    """
+    counted = [launch for launch in launches if launch.touched]
+    grows = len({launch.started for launch in counted}) > 1 and all(launch.started >= launch.touched for launch in counted)
+    return grows and any(map(mostly_idle, counted))
+
+
+def mostly_idle(launch: Programs) -> bool:
+    return launch.started > FEW_TIMES * launch.busy
 
 
 def _storage_elements(trace: Trace, event: Event, unit: int | None = None) -> IntArray:

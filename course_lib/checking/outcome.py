@@ -272,7 +272,7 @@ def _read_result(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[t
         return None, None, "numbers"
     if data["type"] == "NoneType":
         return None, None, "None (is the `return` missing?)"
-    return None, None, f"{'an' if data['type'][:1] in 'aeiou' else 'a'} {data['type']}, {data['repr']}"
+    return None, None, f"{'an' if data['type'][:1].lower() in 'aeiou' else 'a'} {data['type']}, {data['repr']}"
 
 
 def _numbers(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> Numbers | None:

@@ -43,12 +43,21 @@ def quiz(name: str, answer: Any = ..., *more: Any) -> Report:
         record(name, True)
         return Report(name=name, passed=True, stages=("quiz",), note=question.explanation)
     record(name, False)
-    reply = next((wrong.reply for wrong in question.wrong if wrong.matches(value)), "That is not it yet.")
-    return _report(question, Finding("wrong_answer", reply))
+    reply = next((wrong.reply for wrong in question.wrong if wrong.matches(value)), None)
+    found = Finding("wrong_answer", reply or f"That is not it yet{_so_far(value, plain(question.expected()))}.")
+    return _report(question, found, None if reply else question.hints[0].text)
 
 
-def _report(question: Quiz, finding: Finding) -> Report:
-    hint = question.hints[0].text if finding.kind == "wrong_answer" else None
+def _so_far(value: Any, expected: Any) -> str:
+    """How much of a list is right."""
+    if not isinstance(value, list) or len(value) != len(expected) or len(value) < 3:
+        return ""
+    right = sum(one == other for one, other in zip(value, expected, strict=True))
+    return f": {right} of {len(value)} are right" if right else ""
+
+
+def _report(question: Quiz, finding: Finding, hint: str | None = None) -> Report:
+    """`hint` is for a wrong answer that has no reply of its own."""
     return Report(name=question.name, passed=False, findings=(finding,), stages=("quiz",), hint=hint)
 
 

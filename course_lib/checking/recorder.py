@@ -81,6 +81,7 @@ class Recorder:
 
     def launch_begins(self, launch: LaunchState) -> None:
         self.where.launch = len(self.launches)
+        self.where.grid = launch.grid
         self.where.line = -1
         views = [self.view(name, tensor) for name, tensor in launch.tensors]
         for name, tensor in launch.tensors:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from course_lib.checking import sandbox
-from course_lib.checking.collect import bundle_function
+from course_lib.checking.collect import bundle_function, described
 from course_lib.checking.events import Trace
 from course_lib.checking.stages.failures import failure_finding
 from course_lib.errors import PlainError
@@ -26,6 +26,11 @@ def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Tra
 
     Raises `source.CannotBundle` if the function cannot be taken along, and `TraceError` if it did not return.
     """
+    if not callable(function):
+        raise TraceError(
+            f"trace calls the function itself: give it the function and its arguments, trace(double, x) instead of "
+            f"trace(double(x)). It got {described(function)}."
+        )
     name = getattr(function, "__name__", "traced")
     bundle = bundle_function(function, name)
     if keywords:

@@ -25,6 +25,7 @@ import triton  # noqa: F401 - before `hooks`, which the guard installs once Trit
 
 from course_lib.checking import confine, shield
 from course_lib.checking.clock import Clock
+from course_lib.checking.clues import clues
 from course_lib.checking.inside import ANSWER_FILE, Save, Whereabouts, saver
 from course_lib.checking.limits import MOST_TASKS, Limits
 
@@ -126,8 +127,15 @@ def describe(error: BaseException, where: Whereabouts) -> dict[str, Any]:
         "frames": frames[-20:] or ([(line, "<module>")] if isinstance(line, int) else []),
         "case": where.case,
         "program": list(where.program),
-        "details": getattr(cause, "details", {}) if kind == "does_not_compile" else {},
+        "details": getattr(cause, "details", {}) if kind == "does_not_compile" else _clues(chain) if kind == "crash" else {},
     }
+
+
+def _clues(chain: list[BaseException]) -> dict[str, Any]:
+    try:
+        return clues(chain)
+    except Exception:  # an error of a class that the answer has made
+        return {}
 
 
 def _message(error: BaseException) -> str:
@@ -201,7 +209,7 @@ def _set_limits(limits: Limits, where: Whereabouts, save: Save) -> None:
                 frames.insert(0, (frame.f_lineno, frame.f_code.co_name))
             frame = frame.f_back
         spent = "cpu" if number == signal.SIGPROF else "wall"
-        place = {"frames": frames[-20:], "case": where.case, "program": list(where.program)}
+        place = {"frames": frames[-20:], "case": where.case, "program": list(where.program), "details": {"grid": where.grid}}
         save("error.json", json.dumps({"kind": "timeout", "type": spent, "message": "", **place}).encode())
         os._exit(1)
 

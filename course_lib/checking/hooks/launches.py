@@ -14,6 +14,7 @@ from course_lib.checking.hooks.model import LaunchState, Place, state
 from course_lib.checking.hooks.pointers import VIEWS
 from course_lib.checking.hooks.syntax import forget_names
 from course_lib.checking.inside import call_once
+from course_lib.errors import rendered
 
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 """Most programs along each axis. Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"."""
@@ -64,13 +65,22 @@ def _patch_launch() -> None:
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
         if state.observer is not None and state.launch is None:
             name = self.fn.__name__
-            raise TypeError(f"`{name}` was called without a grid, as if it were a Python function; write `{name}[grid](…)`")
+            if self.fn.__module__.startswith("triton.language"):
+                raise _plain(
+                    TypeError(f"`tl.{name}` was called outside a kernel; {_INSTEAD.get(name, 'in Python, use torch')}")
+                )
+            raise _plain(
+                TypeError(f"`{name}` was called without a grid, as if it were a Python function; write `{name}[grid](…)`")
+            )
         return call(self, *args, **kwargs)
 
     executor.__call__ = launched
     interp.InterpretedFunction.__call__ = called
     for name in ("_init_args_hst", "_restore_args_dev"):
         setattr(executor, name, _copying(getattr(executor, name)))
+
+
+_INSTEAD = {"cdiv": "in Python, write `triton.cdiv(…)`"}
 
 
 def _copying(method: Any) -> Any:
@@ -93,7 +103,16 @@ def _is_constexpr(annotation: Any) -> bool:
 def _bind(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     spec = inspect.getfullargspec(fn)
     names = spec.args + spec.kwonlyargs  # a kernel may have the latter from Triton 3.9 on
-    return inspect.getcallargs(fn, *args, **{k: v for k, v in kwargs.items() if k in names})
+    try:
+        return inspect.getcallargs(fn, *args, **{k: v for k, v in kwargs.items() if k in names})
+    except TypeError as error:
+        raise _plain(error) from None
+
+
+def _plain(error: Exception) -> Exception:
+    """An error that a notebook shows without the frames of Triton and of this course."""
+    error._render_traceback_ = functools.partial(rendered, error)  # type: ignore[attr-defined]
+    return error
 
 
 def _plain_arguments(bound: dict[str, Any]) -> dict[str, Any]:
@@ -112,12 +131,17 @@ def _checked_grid(grid: Any, launch: LaunchState, bound: dict[str, Any]) -> Any:
         if isinstance(sizes, list):
             sizes = tuple(sizes)
         if not isinstance(sizes, tuple) or not 1 <= len(sizes) <= 3:
-            raise TypeError(f"the grid must be a tuple of 1 to 3 numbers of programs, for example (4,), not {sizes!r}")
+            raise _plain(TypeError(f"the grid must be a tuple of 1 to 3 numbers of programs, for example (4,), not {sizes!r}"))
         for axis, (size, limit) in enumerate(zip(sizes, GRID_LIMITS, strict=False)):
+            if not hasattr(size, "__index__"):
+                whole = "it must be a whole number, as `triton.cdiv` gives"
+                raise _plain(TypeError(f"the grid asks for {size!r} programs along axis {axis}; {whole}"))
             if size < 0:
-                raise ValueError(f"the grid asks for {size} programs along axis {axis}; it must be 0 or more")
+                raise _plain(ValueError(f"the grid asks for {size} programs along axis {axis}; it must be 0 or more"))
             if size > limit:
-                raise ValueError(f"the grid asks for {size} programs along axis {axis}; a GPU takes at most {limit} there")
+                raise _plain(
+                    ValueError(f"the grid asks for {size} programs along axis {axis}; a GPU takes at most {limit} there")
+                )
         launch.grid = (*sizes, *(1,) * (3 - len(sizes)))
         assert state.observer is not None
         state.observer.launch_begins(launch)

@@ -69,7 +69,13 @@ def _patch_loads(builder: Any) -> None:
 
 
 def _patch_stores(builder: Any) -> None:
-    store = builder.create_masked_store
+    semantic_store, store = interp.TritonSemantic.store, builder.create_masked_store
+
+    @functools.wraps(semantic_store)
+    def of_values(self: Any, ptr: Any, val: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(getattr(val, "dtype", None), "is_ptr", bool)() and ptr.dtype.is_ptr() and ptr.dtype.element_ty.is_floating():
+            raise TypeError("a pointer was given as the value to store: an address, and not what lies there")
+        return semantic_store(self, ptr, val, *args, **kwargs)
 
     @functools.wraps(store)
     def hooked(self: Any, ptrs: Any, value: Any, mask: Any, *args: Any, **kwargs: Any) -> Any:
@@ -85,6 +91,7 @@ def _patch_stores(builder: Any) -> None:
         inside = _observe(observer, launch, kind, ptrs, active, True, self.grid_idx, stored)
         return store(self, ptrs, value, _handle_of(active & inside), *args, **kwargs)
 
+    interp.TritonSemantic.store = of_values
     builder.create_masked_store = hooked
 
 

@@ -27,21 +27,32 @@ class Failed:
 
 def run(work: Work) -> list[Finding]:
     """The stage that runs the answer on every case, and asks no more than that it comes to its end."""
-    drawn = work.exercise.drawn(random.Random(work.seed))
-    failed = run_cases(work, (*work.exercise.cases, *drawn), variations=True)
+    cases = make_cases(work)
+    failed = run_cases(work, [*cases, *make_again(work, cases)], variations=True)
     return [failed.finding] if failed else []
 
 
-def run_cases(work: Work, params: tuple[Params, ...], variations: bool = False) -> Failed | None:
+def make_cases(work: Work) -> list[CaseRun]:
+    """The exercise's own cases, and those that are drawn for this seed."""
+    return [make_case(work, params) for params in (*work.exercise.cases, *work.exercise.drawn(random.Random(work.seed)))]
+
+
+def larger_half(cases: list[CaseRun]) -> list[CaseRun]:
+    """The larger ones of these cases, from the middle of their sizes upwards."""
+    return sorted(cases, key=lambda case: case.size)[len(cases) // 2 :]
+
+
+def make_again(work: Work, cases: list[CaseRun]) -> list[CaseRun]:
+    """Two of middle size once more, with other values, to be run in the same process."""
+    return [make_case(work, case.params, AGAIN) for case in larger_half(cases)[:2]]
+
+
+def run_cases(work: Work, cases: list[CaseRun], variations: bool = False) -> Failed | None:
     """Run these cases, and see whether earlier results live through later calls.
 
-    With `variations`, each is run in all the ways in which a GPU might, and two of them at last again, with other values. The
-    cases around the block size need none of that, as the smaller ones have partial tiles as well.
+    With `variations`, each is run in all the ways in which a GPU might. The cases around the block size need none of that, as
+    the smaller ones have partial tiles as well.
     """
-    cases = [_case(work, p) for p in params]
-    if variations:
-        middle = sorted(range(len(cases)), key=lambda number: cases[number].size)[len(cases) // 2 :][:2]
-        cases += [_case(work, params[number], AGAIN) for number in middle]
     arguments = [case.arguments for case in cases]
     outcome = sandbox.run(work.bundle, arguments, variations=variations, works_on=work.exercise.works_on)
     for number, case in enumerate(cases):
@@ -53,16 +64,17 @@ def run_cases(work: Work, params: tuple[Params, ...], variations: bool = False) 
     if outcome.failure is None:
         return None
     failed = cases[outcome.failure.case].label if 0 <= outcome.failure.case < len(cases) else None
-    return Failed(outcome.failure, failure_finding(outcome.failure, work.bundle, failed))
+    return Failed(outcome.failure, failure_finding(outcome.failure, work.bundle, failed, asked=work.exercise.signature))
 
 
-def _case(work: Work, params: Params, suffix: str = "") -> CaseRun:
+def make_case(work: Work, params: Params, suffix: str = "") -> CaseRun:
+    """A case, with the arguments that its label and the seed give, and what is right for them."""
     name = label(params) + suffix
     generator = torch.Generator().manual_seed(work.seed ^ zlib.crc32(name.encode()))
     arguments = work.exercise.make_inputs(generator, **params)
     want = work.exercise.reference(*arguments)
     if isinstance(want, torch.Tensor):
-        return CaseRun(name, arguments, want)
+        return CaseRun(name, params, arguments, want)
     numbers = as_numbers(want)
     assert numbers is not None, f"the reference of {work.exercise.name} returned {want!r}"
-    return CaseRun(name, arguments, numbers.tensor, numbers.form)
+    return CaseRun(name, params, arguments, numbers.tensor, numbers.form)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import random
-
-from course_lib.catalog.model import Params
 from course_lib.checking.findings import Finding
-from course_lib.checking.stages.cases import run_cases
+from course_lib.checking.stages.cases import larger_half, make_again, make_case, make_cases, run_cases
 from course_lib.checking.stages.memory import use_of_memory
 from course_lib.checking.stages.work import AGAIN, CaseRun, Work, label
 
@@ -15,12 +12,19 @@ MOST_STRADDLING = 3
 
 
 def interpret(work: Work) -> list[Finding]:
-    """Run the answer on every case in the interpreter, then on the cases around the block size that it used.
+    """Run the answer on every case in the interpreter, the smaller half first, then on those around its block size.
 
-    Those may show it to use another block size for longer data, and call for further cases.
+    These may show it to use another block size for longer data, and call for further cases. What smaller cases show, larger
+    ones need not: they would take long for an answer that starts far too many programs.
     """
-    drawn = work.exercise.drawn(random.Random(work.seed))
-    if findings := _run(work, (*work.exercise.cases, *drawn), variations=True):
+    cases = make_cases(work)
+    large = larger_half(cases)
+    small = [case for case in cases if case.size and case not in large]
+    if findings := _run(work, small, variations=True):
+        return findings
+    if use_of_memory(work):
+        return []
+    if findings := _run(work, [*(case for case in cases if case not in small), *make_again(work, cases)], variations=True):
         return findings
     blocks = _common_tiles(work.cases) | _longest_tile(work.cases)
     for _ in range(MOST_STRADDLING):
@@ -32,14 +36,14 @@ def interpret(work: Work) -> list[Finding]:
         if not more:
             break
         seen = len(work.cases)
-        if findings := _run(work, tuple(more.values())):
+        if findings := _run(work, [make_case(work, params) for params in more.values()]):
             return findings
         blocks = _common_tiles(work.cases[seen:]) - blocks
     return []
 
 
-def _run(work: Work, params: tuple[Params, ...], variations: bool = False) -> list[Finding]:
-    failed = run_cases(work, params, variations)
+def _run(work: Work, cases: list[CaseRun], variations: bool = False) -> list[Finding]:
+    failed = run_cases(work, cases, variations)
     if failed is None:
         return []
     # What the finished cases show says more than that the time was up, or that no elements need care.

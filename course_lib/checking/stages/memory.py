@@ -9,6 +9,7 @@ from course_lib.checking import advice, memory
 from course_lib.checking.findings import Finding
 from course_lib.checking.inside import POISONS
 from course_lib.checking.outcome import Call
+from course_lib.checking.stages.idle import idle_programs
 from course_lib.checking.stages.results import in_words, overwritten, returned_as_asked
 from course_lib.checking.stages.work import CaseRun, Work, first
 
@@ -22,7 +23,7 @@ VALUES = frozenset({"_local_scalar_dense"})
 
 def use_of_memory(work: Work) -> list[Finding]:
     """Judge what the kernels did to memory, and whether kernels did the work at all."""
-    return first(work, _memory_of_case)
+    return first(work, _memory_of_case) or first(work, idle_programs(work))
 
 
 def traffic(work: Work) -> list[Finding]:
@@ -92,13 +93,18 @@ def _also(exercise: Exercise, case: CaseRun) -> Finding | None:
     return Finding("not_as_asked", message) if message else None
 
 
+KERNEL_ALONE = "`kernel[grid]` starts nothing yet: `kernel[grid](x, out, n)` does, with the arguments in round brackets."
+
+
 def _launched(call: Call) -> Finding | None:
     if call.trace.launches:
         return None
+    kernel_alone = call.returned.startswith("a kernel")
     return Finding(
         "no_kernel",
         "the answer launched no Triton kernel",
         details=("The point is to write the kernel: launch it with `kernel[grid](…)`, and return what it wrote.",),
+        advice=KERNEL_ALONE if kernel_alone else None,
     )
 
 

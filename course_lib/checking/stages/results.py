@@ -14,6 +14,8 @@ from course_lib.checking.events import Event
 from course_lib.checking.findings import Finding
 from course_lib.checking.outcome import Call
 from course_lib.checking.plain_numbers import Numbers, as_numbers
+from course_lib.checking.reading import Text
+from course_lib.checking.stages.inputs import as_it_was, inputs_shown
 from course_lib.checking.stages.work import CaseRun, Work
 
 ORDERS = {"backward": "with the programs run from the last to the first", "shuffled": "with the programs run in another order"}
@@ -29,7 +31,7 @@ def returned_as_asked(work: Work, case: CaseRun, call: Call) -> Finding | None:
     if case.form != "tensor":
         return _returned_numbers(case, call)
     if call.result is None or call.result_view is None:
-        return Finding("wrong_type", f"the answer returned {call.returned}; a torch tensor was expected")
+        return _no_tensor(work, call)
     if call.result.shape != want.shape:
         return Finding("wrong_shape", f"the result has shape {tuple(call.result.shape)}; expected was {tuple(want.shape)}")
     if call.result.dtype != want.dtype:
@@ -39,6 +41,13 @@ def returned_as_asked(work: Work, case: CaseRun, call: Call) -> Finding | None:
             "wrong_layout", f"the result of shape {tuple(want.shape)} has strides {call.result_view.stride}: not contiguous"
         )
     return None
+
+
+def _no_tensor(work: Work, call: Call) -> Finding:
+    kept = call.returned.startswith("None") and Text(work.bundle.source).takes_a_launch_for_a_value()
+    returned = "None, as every launch of a kernel does" if kept else call.returned
+    advised = "A launch returns nothing: `kernel[grid](x, out)` on a line of its own, and then `return out`." if kept else None
+    return Finding("wrong_type", f"the answer returned {returned}; a torch tensor was expected", advice=advised)
 
 
 def numbers_of(call: Call) -> Numbers | None:
@@ -84,10 +93,13 @@ def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
     mismatch = compare(got, want, work.exercise.tolerance)
     if mismatch is None:
         return None
+    if mismatch.kind in ("reversed", "transposed") and (name := as_it_was(work.exercise, case, got)):
+        mismatch = replace(mismatch, kind="unchanged", message=f"the result is `{name}`, element for element")
     mine = (e for e in call.trace.events if call.result_view and call.trace.view(e).storage == call.result_view.storage)
     write = next((event for event in mine if event.kind != "load"), None)
     unwritten = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
     near = mismatch.kind == "mismatch" and mismatch.near
+    shown = inputs_shown(work.exercise, case)
     return Finding(
         mismatch.kind,
         mismatch.message if case.form != "number" else "the number is wrong",
@@ -97,7 +109,10 @@ def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
         count=mismatch.count,
         details=(
             *((_uninitialized(*unwritten),) if unwritten else ()),
-            *(f"{_place(case, index)}got {one:.7g}, expected {wanted:.7g}" for index, one, wanted in mismatch.examples),
+            *(
+                f"{_place(case, index)}got {one:.7g}, expected {wanted:.7g}{shown(index)}"
+                for index, one, wanted in mismatch.examples
+            ),
         ),
         evidence={
             "wrong": mismatch.wrong,

@@ -13,18 +13,20 @@ from course_lib.catalog.model import Exercise, Params
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.findings import Finding, Skipped
 from course_lib.checking.launch_code import LaunchCode
+from course_lib.checking.memory import Programs
 from course_lib.checking.outcome import Call
 from course_lib.checking.plain_numbers import Form
 
 AGAIN = ", again with other values"
-"""What follows the label of a case that is run a second time in the same process."""
+"""What follows the label of a case that is run a second time in the same process, since something may stay from the first."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CaseRun:
     """One case: its parameters, its arguments (which the answer never saw, only copies), and the calls made on them."""
 
     label: str
+    params: Params
     arguments: tuple[Any, ...]
     want: torch.Tensor
     """What the reference makes of the arguments; as float64 if that is no tensor."""
@@ -61,6 +63,8 @@ class Work:
     """What the use of memory in a case came to, by the case's label: two stages ask, and it is judged once."""
     code: dict[tuple[str, int], tuple[LaunchCode, ...]] = field(default_factory=dict)
     """The compiled code of a case's launches by the case's label and the target, if the exercise asks something of it."""
+    programs: dict[str, list[Programs]] = field(default_factory=dict)
+    """What the programs of a case's launches had to do, by the case's label."""
 
 
 Stage = Callable[[Work], list[Finding]]

@@ -2,7 +2,7 @@
 
 Happens to those who mirror "the offsets" on the line where they are made.
 """
-# expect: reversed
+# expect: unchanged
 
 import torch
 import triton

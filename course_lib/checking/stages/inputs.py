@@ -1,0 +1,47 @@
+"""What a wrong result has to do with the arguments: which elements went into each of its own, and whether it is one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from course_lib.catalog.model import Exercise, Tolerance
+from course_lib.checking.compare import compare
+from course_lib.checking.stages.work import CaseRun
+
+
+def inputs_shown(exercise: Exercise, case: CaseRun) -> Callable[[tuple[int, ...]], str]:
+    """What to add to a wrong element: where each depends on the arguments' elements at its place alone, these; else nothing."""
+    if not _is_elementwise(exercise, case):
+        return lambda index: ""
+
+    def shown(index: tuple[int, ...]) -> str:
+        place = ", ".join(map(str, index))
+        values = [
+            f"{name}[{place}] = {float(value[index]):.7g}" if isinstance(value, torch.Tensor) else f"{name} = {value:.7g}"
+            for name, value in zip(exercise.parameters, case.arguments, strict=True)
+        ]
+        return f", with {', '.join(values)}"
+
+    return shown
+
+
+def _is_elementwise(exercise: Exercise, case: CaseRun) -> bool:
+    """Whether moving all arguments on by one place moves the expected result on by one place, and changes nothing else."""
+    tensors = [value for value in case.arguments if isinstance(value, torch.Tensor)]
+    numbers = all(isinstance(value, (int, float, torch.Tensor)) for value in case.arguments)
+    if not tensors or not numbers or any(value.shape != case.want.shape for value in tensors):
+        return False
+    moved = [value.roll(1) if isinstance(value, torch.Tensor) else value for value in case.arguments]
+    reference = exercise.reference(*moved)
+    if not isinstance(reference, torch.Tensor):
+        return False
+    return compare(reference, case.want.roll(1), Tolerance(rtol=1e-6, atol=1e-12)) is None
+
+
+def as_it_was(exercise: Exercise, case: CaseRun, result: torch.Tensor) -> str | None:
+    """The name of the argument that the result is equal to."""
+    named = zip(exercise.parameters, case.arguments, strict=True)
+    alike = ((name, one) for name, one in named if isinstance(one, torch.Tensor) and one.shape == result.shape)
+    return next((name for name, one in alike if one.dtype == result.dtype and compare(result, one, Tolerance()) is None), None)
