@@ -1,0 +1,211 @@
+"""The finished softmax against torch's, in Triton's interpreter, and its kernels compiled for many GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+
+from course_lib.checking.trace import trace
+from course_lib.kernels import softmax as module
+from course_lib.kernels.softmax import Plan, launch, plan, softmax
+from course_lib.machine.compiled import Compiled, compile_for
+
+INF, NAN = float("inf"), float("nan")
+TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 2e-3}
+
+
+def expected(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """torch's softmax, computed in fp64: its fp32 sum along a first dimension is off by more than we are."""
+    return torch.softmax(x.double(), dim).to(x.dtype)
+
+
+def assert_softmax(got: torch.Tensor, x: torch.Tensor, dim: int = -1) -> None:
+    assert got.is_contiguous()
+    torch.testing.assert_close(got, expected(x, dim), rtol=TOLERANCE[x.dtype], atol=1e-7, equal_nan=True)
+
+
+SHAPES = [
+    ((3, 5), 1),
+    ((3, 5), 0),
+    ((1, 1), 1),
+    ((4, 128), 1),
+    ((5, 781), 1),
+    ((5, 1000), 1),
+    ((700, 600), 0),
+    ((7,), 0),
+    ((), 0),
+    ((2, 3, 4), 1),
+    ((2, 3, 4), -3),
+    ((2, 3, 4), 2),
+    ((0, 5), 1),
+    ((5, 0), 1),
+    ((5, 0), 0),
+    ((2, 16384 + 1), 1),
+    ((2, 40000), 1),
+    ((40000, 2), 0),
+]
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize(("shape", "dim"), SHAPES, ids=str)
+def test_any_shape(shape: tuple[int, ...], dim: int, dtype: torch.dtype) -> None:
+    x = 3 * torch.randn(shape, generator=torch.Generator().manual_seed(7)).to(dtype)
+    assert_softmax(softmax(x, dim), x, dim)
+
+
+VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "transposed": lambda x: x.t(),
+    "columns of a wider matrix": lambda x: x[:, 3:38],
+    "every other column": lambda x: x[:, ::2],
+    "every other row": lambda x: x[::2],
+    "one row for all": lambda x: x[:1].expand(9, -1),
+    "one column for all": lambda x: x[:, :1].expand(-1, 9),
+    "an odd first address": lambda x: x.flatten()[1:4001].view(40, 100),
+}
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("view", VIEWS)
+def test_views(view: str, dim: int) -> None:
+    x = VIEWS[view](torch.randn(50, 100))
+    assert_softmax(softmax(x, dim), x, dim)
+
+
+PLANS = [
+    Plan("rows", 1024, 4),
+    Plan("rows", 1024, 4, rows=4),
+    Plan("ragged", 1024, 4),
+    Plan("split", 128, 1, rows=6),
+    Plan("pairs", 128, 1, rows=6),
+    Plan("online", 128, 4),
+]
+"""Each kernel, for rows of 700 elements."""
+
+
+@pytest.mark.parametrize("special", [0.0, -INF, INF, NAN], ids=str)
+@pytest.mark.parametrize("how", PLANS, ids=lambda how: f"{how.kernel} {how.rows}")
+def test_special_rows_are_as_torch_has_them(how: Plan, special: float) -> None:
+    x = torch.randn(6, 700) - 300
+    x[1] += special
+    x[2, 3] += special
+    x[3, :500] = -INF
+    x[4] = 3e38
+    x[5, 699] = special
+    x = x.half() if how.kernel == "pairs" else x
+    out = torch.full_like(x, 99)
+    launch(x, out, how)
+    assert_softmax(out, x)
+
+
+@pytest.mark.parametrize("how", [how for how in PLANS if how.kernel != "pairs"], ids=lambda how: f"{how.kernel} {how.rows}")
+def test_rows_that_no_vector_divides(how: Plan) -> None:
+    if how.kernel in ("split", "online"):
+        how = replace(how, rows=-(-701 // how.block_size))
+    x = torch.randn(7, 701)
+    out = torch.full_like(x, 99)
+    launch(x, out, how)
+    assert_softmax(out, x)
+
+
+def test_the_input_stays_as_it_is() -> None:
+    x = torch.randn(5, 300)
+    before = x.clone()
+    softmax(x)
+    assert torch.equal(x, before)
+
+
+@pytest.mark.parametrize("n_cols", [100, 781, 16384])
+def test_each_element_moves_once(n_cols: int) -> None:
+    """2MN elements: counted in the trace, not claimed."""
+    x = torch.randn(4, n_cols)
+    seen = trace(softmax, x)
+    assert sum(len(event.elements) for event in seen.reads(x)) == x.numel()
+    assert sum(len(event.elements) for event in seen.events) == 2 * x.numel()
+
+
+@pytest.mark.parametrize(
+    ("x", "dim", "error", "words"),
+    [
+        ([1.0], -1, TypeError, "torch.as_tensor"),
+        (torch.ones(3, dtype=torch.int32), -1, TypeError, r"x\.float\(\)"),
+        (torch.ones(3, 3).to_sparse(), -1, TypeError, "to_dense"),
+        (torch.ones(3, 3), 2, ValueError, "from -2 to 1, not 2"),
+        (torch.ones(3, requires_grad=True), -1, ValueError, "detach"),
+    ],
+    ids=lambda value: "",
+)
+def test_bad_input_is_told_what_to_do(x: object, dim: int, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        softmax(x, dim)  # type: ignore[arg-type]
+
+
+def test_a_tensor_on_the_cpu_of_a_machine_that_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "INTERPRETED", False)
+    with pytest.raises(ValueError, match=r'x\.to\("cuda"\)'):
+        softmax(torch.ones(3))
+
+
+# --- compiled, without a GPU ----------------------------------------------------------------------------------------
+
+WIDTHS = [16, 781, 1024, 8192, 12345, 16384, 32768, 50257, 131072]
+BUILDS = [
+    *(
+        (n_cols, dtype, target)
+        for n_cols in WIDTHS
+        for dtype in (torch.float32, torch.float16)
+        for target in ("sm_75", "sm_90")
+    ),
+    *((n_cols, torch.float64, "sm_90") for n_cols in (1024, 8192, 50257)),
+    *((n_cols, torch.float32, target) for n_cols in (1024, 16384) for target in ("sm_80", "sm_89", "sm_100")),
+]
+
+
+def compiled(n_cols: int, dtype: torch.dtype, target: str) -> tuple[Plan, Compiled]:
+    """What `softmax` would launch for contiguous rows on an NVIDIA GPU."""
+    x = torch.empty(64, n_cols, dtype=dtype, device="meta")
+    out, size = torch.empty_like(x), x.element_size()
+    how = plan(
+        n_cols, size, aligned=n_cols % 16 == 0, sharing="none" if size == 8 else "rows" if target == "sm_75" else "pairs"
+    )
+    constants = {"BLOCK_SIZE": how.block_size, "num_warps": how.num_warps, "target": target}
+    if how.registers:
+        constants["maxnreg"] = how.registers
+    if how.kernel == "rows":
+        kernel, arguments = module.rows_kernel, (x, out, *x.stride(), *out.stride(), 64, n_cols)
+        constants["ROWS"] = how.rows
+    elif how.kernel == "ragged":
+        kernel, arguments = module.ragged_rows_kernel, (x, out, n_cols, n_cols)
+        constants["VECTOR"] = 16 // size
+    elif how.kernel == "online":
+        kernel, arguments = module.online_rows_kernel, (x, out, n_cols, n_cols, n_cols)
+    else:
+        partials = torch.empty(64 * how.rows, dtype=torch.int64, device="meta")
+        kernel = module.split_rows_kernel if how.kernel == "split" else module.split_pairs_kernel
+        arguments = (x, out, partials, n_cols, n_cols, n_cols, how.rows, *((0, 0) if how.kernel == "pairs" else ()))
+        constants |= {"MAX_PARTS": 1 << (how.rows - 1).bit_length(), "WAIT": True}
+    return how, compile_for(kernel, *arguments, **constants)
+
+
+@pytest.mark.parametrize(("n_cols", "dtype", "target"), BUILDS, ids=str)
+def test_every_plan_compiles_and_spills_nothing(n_cols: int, dtype: torch.dtype, target: str) -> None:
+    """Programs that share a long row have few registers, so that many run at once: they may spill a few bytes."""
+    how, code = compiled(n_cols, dtype, target)
+    assert code.spills <= (64 if how.kernel in ("split", "pairs") else 0), how
+
+
+@pytest.mark.parametrize(("n_cols", "kind"), [(1024, "rows"), (12345, "ragged"), (65536, "split")])
+def test_rows_move_in_vectors(n_cols: int, kind: str) -> None:
+    how, code = compiled(n_cols, torch.float32, "sm_90")
+    assert how.kernel == kind
+    assert code.count("LDG.E.128") >= 1 and code.count("STG.E.128") >= 1
+    if kind == "rows":
+        assert code.count("LDG") == code.count("LDG.E.128")
+
+
+def test_one_exponential_an_element() -> None:
+    """`MUFU.EX2` is the scarce unit when elements have 16 bits."""
+    how, code = compiled(16384, torch.float16, "sm_90")
+    assert code.count("MUFU.EX2") == how.block_size // (32 * how.num_warps)
