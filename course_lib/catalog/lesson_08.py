@@ -262,8 +262,8 @@ FUSED_BYTES = Quiz(
     name="fused_bytes",
     lesson=NAME,
     question=(
-        "`row_softmax` runs on an fp32 matrix of 6 rows and 11 columns, with blocks of 16. How many bytes do its programs read "
-        "and write, all together?"
+        "`fused_softmax` runs on an fp32 matrix of 6 rows and 11 columns, with blocks of 16. How many bytes do its programs "
+        "read and write, all together?"
     ),
     form="one whole number",
     accepts=is_whole,

@@ -18,7 +18,7 @@ _MOST_STEPS = 12
 def draw_lanes(steps: Mapping[str, Sequence[float]], n: int) -> Picture:
     """What each lane of a block holds after each step, of which the first `n` lanes have an element; the rest is padding.
 
-    `steps` has the values of all lanes by the name of the step. What is not finite is framed. Raises `ValueError` for steps of
+    `steps` has the values of all lanes by the name of the step. What is not finite is bold. Raises `ValueError` for steps of
     different lengths, none, or more than 32 lanes.
 
     >>> draw_lanes({"x": [1.0, 2.0, -math.inf, -math.inf]}, 2)
@@ -28,13 +28,13 @@ def draw_lanes(steps: Mapping[str, Sequence[float]], n: int) -> Picture:
     if len(lengths) != 1 or max(lengths) > _MOST_LANES:
         raise ValueError(f"this picture holds steps of the same length, up to {_MOST_LANES} lanes, not {sorted(lengths)}")
     lanes = lengths.pop()
-    left, wide = 1.0 + 0.62 * max(map(len, steps)), 2.3 if lanes <= 16 else 1.2
-    canvas = Canvas(left + lanes * wide, 2.6 + 1.4 * len(steps))
+    left, wide = 1.0 + 0.5 * max(map(len, steps)), 2.3 if lanes <= 16 else 1.2
+    canvas = Canvas(left + lanes * wide, 1.9 + 1.4 * len(steps))
     canvas.text(0, 0.2, f"{counted(lanes, 'lane')}, {lanes - n} of them padding (hatched)", bold=True)
     for lane in range(lanes):
-        canvas.text(left + (lane + 0.5) * wide, 1.7, str(lane), align="center", size=8, ink=FAINT)
+        canvas.text(left + (lane + 0.5) * wide, 1.5, str(lane), align="center", size=8, ink=FAINT)
     for row, (name, values) in enumerate(steps.items()):
-        y = 2.3 + 1.4 * row
+        y = 2.0 + 1.4 * row
         canvas.text(0, y + 0.5, name, size=9)
         for lane, value in enumerate(values):
             spare, odd = lane >= n, not math.isfinite(value)
