@@ -205,6 +205,13 @@ ROW_LOG_SOFTMAX = Exercise(
             "Subtract the maximum in both places: under `tl.exp`, and from `x` itself. exp(89) is infinite in fp32, and where "
             "every exp is 0 you take log(0). So the spare lanes must not raise the maximum either: "
             '`other=-float("inf")`.',
+            frozenset({"mismatch", "nan"}),
+            case="far from 0",
+        ),
+        Hint(
+            "The maximum must be that of the row alone. With `other=0.0` the spare lanes raise it, as 0 is larger than all of "
+            "a negative row, and so do other rows in the tile of a reduction without `axis`. Then every exp is 0, and so is "
+            "the sum.",
             frozenset({"mismatch", "nan", "first_block_only", "tail", "periodic"}),
             case="far from 0",
         ),

@@ -3,7 +3,7 @@
 Happens because 0 is what masked lanes hold everywhere else. Right for powers of two.
 """
 # expect: mismatch, first_block_only
-# hint: spare lanes
+# hint: spare lanes raise it
 
 import torch
 import triton
