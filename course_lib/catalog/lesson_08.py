@@ -196,9 +196,10 @@ ROW_LOG_SOFTMAX = Exercise(
             frozenset({"no_kernel", "torch_compute", "constant", "mismatch", "scaled", "wrong_shape", "wrong_type"}),
         ),
         Hint(
-            "A share can be too small for fp32; then it is 0, and log(0) is −inf. Its logarithm is a plain number. Take the "
-            "logarithm of the sum only: the numerator's is x − maximum.",
-            frozenset({"mismatch", "nan"}),
+            "Without the maximum subtracted, `tl.exp` overflows. With it, a share can be too small for fp32; then it is 0, and "
+            "log(0) is −inf, although the share's logarithm is a plain number. Take `tl.log` of the sum only: the "
+            "numerator's is x − maximum.",
+            frozenset({"mismatch", "nan", "first_block_only", "tail", "periodic"}),
             case="values=wide",
         ),
         Hint(

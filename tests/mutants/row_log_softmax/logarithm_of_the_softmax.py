@@ -2,7 +2,7 @@
 
 Happens because that is what the name says. Right as long as a row's values lie near each other.
 """
-# expect: mismatch
+# expect: mismatch, first_block_only, tail
 # hint: log(0)
 
 import torch

@@ -2,7 +2,7 @@
 
 Happens with the formula as it stands in a book.
 """
-# expect: mismatch, nan
+# expect: mismatch, nan, first_block_only, tail
 # hint: maximum
 
 import torch

@@ -2,7 +2,7 @@
 
 Happens when `axis` is forgotten in one of two reductions.
 """
-# expect: mismatch, nan, first_block_only
+# expect: mismatch, nan, first_block_only, tail
 
 import torch
 import triton
