@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 import subprocess
 import sys
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from PIL import Image
 
@@ -21,9 +23,11 @@ from course_lib.figures import (
     draw_blocks,
     draw_coalescing,
     draw_grid,
+    draw_lanes,
     draw_mask,
     draw_row_schedule,
     draw_strides,
+    draw_traffic,
     draw_wrap,
     lane_addresses,
     pieces_touched,
@@ -274,3 +278,35 @@ def test_a_slider_says_what_went_wrong(monkeypatch: pytest.MonkeyPatch):
 def test_figures_do_not_import_triton():
     code = "import sys, course_lib.figures; sys.exit('triton' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# --- a row on its way -------------------------------------------------------------------------------------------------
+
+
+def test_lanes_show_each_step_and_mark_the_padding() -> None:
+    picture = draw_lanes({"x": [2.0, -math.inf], "exp": [1.0, math.nan]}, 1)
+    assert {"1 of them" in text for text in words(picture) if "padding" in text} == {True}
+    assert words(picture)[-6:] == ["x", "2", "−inf", "exp", "1", "NaN"]
+    bold = [text.get_text() for text in picture.findobj(Text) if text.get_fontweight() == "bold"]
+    assert {"−inf", "NaN"} < set(bold) and not {"2", "1"} & set(bold)
+    assert [patch.get_hatch() for patch in picture.findobj(Rectangle)].count("////") == 2
+
+
+@pytest.mark.parametrize("steps", [{}, {"x": [1.0], "exp": [1.0, 2.0]}, {"x": [0.0] * 33}])
+def test_lanes_that_cannot_be_drawn_are_refused(steps: dict[str, list[float]]) -> None:
+    with pytest.raises(ValueError, match="up to 32 lanes"):
+        draw_lanes(steps, 1)
+
+
+def test_traffic_has_one_scale_and_a_total_for_each_way() -> None:
+    picture = draw_traffic({"naive": [("amax", 300, 100), ("sub", 300, 300)], "fused": [("kernel", 300, 300)]})
+    assert "naive: 2 operations, 1,000 bytes" in words(picture)
+    assert "fused: 1 operation, 600 bytes" in words(picture)
+    bars = [patch.get_width() for patch in picture.findobj(Rectangle) if patch.get_height() == 0.85][:6]
+    assert bars == pytest.approx([bars[0] * share / 3 for share in (3, 1, 3, 3, 3, 3)])
+
+
+def test_traffic_of_nothing_or_of_too_much_is_refused() -> None:
+    for steps in ([("nothing", 0, 0)], [("copy", 1, 1)] * 13):
+        with pytest.raises(ValueError, match="up to 12 operations"):
+            draw_traffic({"a way": steps})

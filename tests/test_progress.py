@@ -238,10 +238,17 @@ def test_hints_come_one_after_another_and_then_all_again() -> None:
 WRITTEN = [item for lesson in catalog.LESSONS if lesson.written for item in lesson.items if item.kind == "exercise"]
 
 
+LAST_STEP = dict.fromkeys(
+    "double program_ids vector_scale vector_add copy_rows reverse diagonal row_softmax row_log_softmax".split(), "tl.store"
+) | {"warp_max": "run_block", "block_sum": "run_block", "vectorised_copy": "tl.store"}
+"""What the last hint of an exercise must show: it is nearly the answer."""
+
+
 @pytest.mark.parametrize("exercise", WRITTEN, ids=lambda exercise: exercise.name)
 def test_hints_run_to_nearly_the_answer_and_leave_out_what_is_given(exercise: catalog.Exercise) -> None:
     asked = [step.text for step in exercise.hints if step.asked]
-    assert len(asked) >= 3 and "tl.store" in asked[-1]
+    assert len(asked) >= 3
+    assert exercise.name not in LAST_STEP or LAST_STEP[exercise.name] in asked[-1]
     assert len(set(asked)) == len(asked)
     given = {"double": "empty_like", "vector_scale": "empty_like", "program_ids": "torch.empty"}.get(exercise.name)
     assert given is None or not any(given in text for text in asked)

@@ -189,26 +189,36 @@ VECTORISED_COPY = Exercise(
             "an address that went through `tl.minimum`, a bound such as `n - n % 16`. The compiler sees through a product: "
             "`n // 16 * 16`.",
             frozenset({"compiled_code:unproven"}),
+            asked=False,
         ),
         Hint(
             "`tl.multiple_of` and a pointer's cast to a wider type are promises, and nobody checks them. An `x` may begin "
             "anywhere. Promise nothing about its address: a launch tells the compiler by itself.",
             frozenset({"compiled_code:misaligned", "load_out_of_bounds:size", "store_out_of_bounds:size"}),
+            asked=False,
         ),
         Hint(
             "`tl.max_constancy` is a promise, and nobody checks it. A mask that ends within 16 bytes does not keep this one. "
             "Choose a bound that is divisible by 16 instead, and copy the rest by itself.",
             frozenset({"compiled_code:cut"}),
+            asked=False,
         ),
         Hint(
             "The rest needs a mask, too: from `whole` on, only the elements below n are there.",
             frozenset(
                 {"load_out_of_bounds", "store_out_of_bounds", "load_out_of_bounds:unmasked", "store_out_of_bounds:unmasked"}
             ),
+            asked=False,
+        ),
+        Hint(
+            "Nearly the answer: with `whole = n // 16 * 16` and `mask = offsets < whole`, every program does "
+            "`tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask), mask=mask)`; and program 0 does the same "
+            "once more for `rest = whole + tl.arange(0, 16)`, with the mask `rest < n`.",
         ),
         Hint(
             "Load and store are looked at one by one. Do both have the bound that is divisible by 16?",
             frozenset({"compiled_code"}),
+            asked=False,
         ),
     ),
 )

@@ -313,6 +313,15 @@ def _in_the_language(trouble: Trouble) -> str | None:
 
 
 Rule = Callable[[Trouble], str | None]
+
+
+def _axis_too_many(trouble: Trouble) -> str | None:
+    """An axis that a tensor does not have. Other tuples have other reasons to end."""
+    if "tuple index out of range" in trouble.message and re.search(r"\.(shape|stride|size)\b", trouble.line):
+        return "A shape has a number for each axis, counted from 0: a vector has `x.shape[0]` only."
+    return None
+
+
 RULES: tuple[Rule, ...] = (
     _for_kernels_only,
     _wrong_call,
@@ -325,5 +334,6 @@ RULES: tuple[Rule, ...] = (
     _called_without_brackets,
     _subscripted_function,
     _empty_block,
+    _axis_too_many,
     _exchanged,
 )

@@ -12,6 +12,7 @@ from course_lib.figures.memory import (
     wrap_int32,
 )
 from course_lib.figures.resources import draw_occupancy, draw_roofline
+from course_lib.figures.rows import draw_lanes, draw_traffic
 from course_lib.figures.warps import draw_block, draw_butterfly
 from course_lib.figures.widgets import slider
 
@@ -22,6 +23,7 @@ __all__ = [
     "draw_butterfly",
     "draw_coalescing",
     "draw_grid",
+    "draw_lanes",
     "draw_layout",
     "draw_mask",
     "draw_occupancy",
@@ -29,6 +31,7 @@ __all__ = [
     "draw_row_schedule",
     "draw_side_by_side",
     "draw_strides",
+    "draw_traffic",
     "draw_wrap",
     "lane_addresses",
     "pieces_touched",

@@ -374,7 +374,8 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     Raises `TypeError` for what is not such a tensor, `ValueError` for a `dim` that it does not have, for a tensor that
     Triton cannot reach, and where a gradient would be lost.
 
-    >>> softmax(torch.zeros(2, 4))[0].tolist()
+    >>> from course_lib import trace
+    >>> trace(softmax, torch.zeros(2, 4)).result[0].tolist()
     [0.25, 0.25, 0.25, 0.25]
     """
     dim = _checked(x, dim)

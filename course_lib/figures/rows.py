@@ -1,0 +1,94 @@
+"""Pictures of a row on its way through a kernel: its lanes step by step, and what it costs in memory traffic.
+
+Drawn from values that ran or were counted; nothing is launched here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from course_lib.figures.canvas import FAINT, IDLE, INK, Canvas, Picture, counted, programs_colour
+
+READ, WRITTEN = programs_colour(0), programs_colour(1)
+_MOST_LANES = 32
+_MOST_STEPS = 12
+
+
+def draw_lanes(steps: Mapping[str, Sequence[float]], n: int) -> Picture:
+    """What each lane of a block holds after each step, of which the first `n` lanes have an element; the rest is padding.
+
+    `steps` has the values of all lanes by the name of the step. What is not finite is bold. Raises `ValueError` for steps of
+    different lengths, none, or more than 32 lanes.
+
+    >>> draw_lanes({"x": [1.0, 2.0, -math.inf, -math.inf]}, 2)
+    <Picture: 4 lanes, 2 of them padding: x = 1, 2, −inf, −inf>
+    """
+    lengths = {len(values) for values in steps.values()}
+    if len(lengths) != 1 or max(lengths) > _MOST_LANES:
+        raise ValueError(f"this picture holds steps of the same length, up to {_MOST_LANES} lanes, not {sorted(lengths)}")
+    lanes = lengths.pop()
+    left, wide = 1.0 + 0.5 * max(map(len, steps)), 2.3 if lanes <= 16 else 1.2
+    canvas = Canvas(left + lanes * wide, 1.9 + 1.4 * len(steps))
+    canvas.text(0, 0.2, f"{counted(lanes, 'lane')}, {lanes - n} of them padding (hatched)", bold=True)
+    for lane in range(lanes):
+        canvas.text(left + (lane + 0.5) * wide, 1.5, str(lane), align="center", size=8, ink=FAINT)
+    for row, (name, values) in enumerate(steps.items()):
+        y = 2.0 + 1.4 * row
+        canvas.text(0, y + 0.5, name, size=9)
+        for lane, value in enumerate(values):
+            spare, odd = lane >= n, not math.isfinite(value)
+            fill = IDLE if spare else programs_colour(0)
+            canvas.cell(
+                left + lane * wide, y, fill=fill, width=wide, hatch="////" if spare else None, dashed=spare, edge="#777777"
+            )
+            middle = (left + (lane + 0.5) * wide, y + 0.5)
+            canvas.text(*middle, _short(value), align="center", size=8, bold=odd, backed=IDLE if spare else None)
+    told = "; ".join(f"{name} = {', '.join(map(_short, values))}" for name, values in steps.items())
+    return canvas.finish(f"{counted(lanes, 'lane')}, {lanes - n} of them padding: {told}")
+
+
+def _short(value: float) -> str:
+    """A value in few characters.
+
+    >>> _short(0.0321), _short(-math.inf), _short(-2.0), _short(1e-20)
+    ('0.032', '−inf', '−2', '1e-20')
+    """
+    if math.isnan(value):
+        return "NaN"
+    return f"{value:.2g}".replace("e+", "e").replace("-", "−", 1 if value < 0 else 0)
+
+
+def draw_traffic(forms: Mapping[str, Sequence[tuple[str, int, int]]], unit: str = "bytes") -> Picture:
+    """What several ways to compute the same thing move between memory and the GPU: (operation, read, written) for each step.
+
+    Each operation has a bar, all on one scale; each way has its total. Raises `ValueError` if nothing moves, or if there are
+    more than 12 operations.
+
+    >>> draw_traffic({"twice": [("copy", 4, 4), ("copy", 4, 4)], "once": [("copy", 4, 4)]})
+    <Picture: twice: 2 operations, 16 bytes; once: 1 operation, 8 bytes>
+    """
+    steps = [step for form in forms.values() for step in form]
+    largest = max((read + written for _, read, written in steps), default=0)
+    if not largest or len(steps) > _MOST_STEPS:
+        raise ValueError(f"this picture holds up to {_MOST_STEPS} operations that move something, not {len(steps)}")
+    left = 1.0 + 0.52 * max(len(name) for name, _, _ in steps)
+    bar = 27.0 - left
+    canvas = Canvas(left + bar + 1, 1.8 + sum(1.9 + 1.15 * len(form) for form in forms.values()))
+    y, told = 0.0, []
+    for name, form in forms.items():
+        total = sum(read + written for _, read, written in form)
+        told.append(f"{name}: {counted(len(form), 'operation')}, {total} {unit}")
+        canvas.text(0, y + 0.3, f"{name}: {counted(len(form), 'operation')}, {total:,} {unit}", bold=True)
+        y += 1.0
+        for operation, read, written in form:
+            canvas.text(left - 0.5, y + 0.45, operation, align="right", size=8.5)
+            width = read / largest * bar
+            canvas.cell(left, y, fill=READ, width=width, height=0.85)
+            canvas.cell(left + width, y, fill=WRITTEN, width=written / largest * bar, height=0.85)
+            y += 1.15
+        y += 0.9
+    for x, fill, words in ((left, READ, "read"), (left + 4, WRITTEN, "written")):
+        canvas.cell(x, y, fill=fill, width=0.9, height=0.85)
+        canvas.text(x + 1.2, y + 0.45, words, size=8.5, ink=INK)
+    return canvas.finish("; ".join(told))
