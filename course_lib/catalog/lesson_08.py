@@ -176,8 +176,8 @@ ROW_LOG_SOFTMAX = Exercise(
     signature="row_log_softmax(x)",
     statement=(
         "Return the logarithm of the softmax of each row of the 2-D fp32 tensor `x`, as `torch.log_softmax(x, -1)` does: for "
-        "any shape and strides, for values far apart and far from 0, and for rows with an infinity or NaN in them. Read each "
-        "element at most twice."
+        "any number of rows, also 0, of at least one column, for any strides, for values far apart and far from 0, and for rows "
+        "with an infinity or NaN in them. Read each element at most twice."
     ),
     reference=lambda x: torch.log_softmax(x.double(), dim=-1).float(),
     make_inputs=_scores,
@@ -203,7 +203,7 @@ ROW_LOG_SOFTMAX = Exercise(
     hints=(
         Hint(
             "Write the logarithm of the softmax down and simplify it: log(a / b) is log(a) − log(b), and log(exp(z)) is z. "
-            "Here z is x − maximum.",
+            "Here z is x − maximum. (Right for 8 columns, and wrong for 7? Then the spare lanes count in the sum.)",
             frozenset({"no_kernel", "torch_compute", "constant", "mismatch", "scaled", "wrong_shape", "wrong_type"}),
         ),
         Hint(

@@ -3,7 +3,7 @@
 Happens because 0 is what masked lanes hold everywhere else. Right for powers of two.
 """
 # expect: mismatch, first_block_only, tail
-# hint: spare lanes raise it
+# hint: spare lanes
 
 import torch
 import triton
