@@ -176,8 +176,8 @@ ROW_LOG_SOFTMAX = Exercise(
     signature="row_log_softmax(x)",
     statement=(
         "Return the logarithm of the softmax of each row of the 2-D fp32 tensor `x`, as `torch.log_softmax(x, -1)` does: for "
-        "any number of rows, also 0, of at least one column, for any strides, for values far apart and far from 0, and for rows "
-        "with an infinity or NaN in them. Read each element at most twice."
+        "any number of rows, also 0, of at least one column, for any strides, for values far apart and far from 0, and for "
+        "rows with an infinity or NaN in them. Read each element at most twice."
     ),
     reference=lambda x: torch.log_softmax(x.double(), dim=-1).float(),
     make_inputs=_scores,

@@ -45,8 +45,8 @@ MESSAGES = {
         "This pointer is a single address, that of the first element. Add the block's offsets: `x_ptr + offsets`."
     ),
     "Block pointers have been removed": (
-        "From version 3.9 on, Triton has no block pointers. Compute the pointers yourself, `x_ptr + row * row_stride + columns`, "
-        "or use `tl.make_tensor_descriptor`."
+        "From version 3.9 on, Triton has no block pointers. Compute the pointers yourself, "
+        "`x_ptr + row * row_stride + columns`, or use `tl.make_tensor_descriptor`."
     ),
     "Unsupported ptr type": "`tl.load` and `tl.store` take the pointers first: `tl.store(out_ptr + offsets, value)`.",
     **dict.fromkeys(
