@@ -111,6 +111,14 @@ def _colour(kind: str) -> str:
 _MOST_ROWS, _MOST_COLUMNS = 32, 64
 
 
+def _held(size_per_thread: Sequence[int]) -> str:
+    """
+    >>> _held([1, 4]), _held([1])
+    ('1 × 4 neighbours', 'single elements')
+    """
+    return "single elements" if set(size_per_thread) == {1} else f"{' × '.join(map(str, size_per_thread))} neighbours"
+
+
 def draw_layout(layout: Blocked, shape: tuple[int, ...], name: str = "blocked") -> Picture:
     """Which lane holds which element of a tile of one or two axes: the lane's number in the warp's colour.
 
@@ -130,9 +138,7 @@ def draw_layout(layout: Blocked, shape: tuple[int, ...], name: str = "blocked") 
     height, width = shown.shape[:2]
     left, top = 3.0, 3.4
     canvas = Canvas(left + width, top + height + 1.8)
-    words = (
-        f"{' × '.join(map(str, shape))} elements; each thread holds {' × '.join(map(str, layout.size_per_thread))} neighbours"
-    )
+    words = f"{' × '.join(map(str, shape))} elements; each thread holds {_held(layout.size_per_thread)}"
     canvas.text(0, 0.2, f"#{name}: {words}", bold=True, size=9)
     warps = sorted({int(warp) for warp in owners[..., 0].ravel() if warp >= 0})
     for position, warp in enumerate(warps[:8]):
