@@ -236,7 +236,8 @@ GPUS: Mapping[str, Gpu] = {
                 _H200,
                 sms=_H200_DRIVER,
                 l2=_H200_DRIVER,
-                copy_bandwidth="measured: torch 2.11 copying 4096 × 65536 fp32 elements, cold L2, eight runs from 4225 to 4254 GB/s, 2026-11-30",
+                copy_bandwidth="measured: torch 2.11 copying 4096 × 65536 fp32 elements, cold L2, eight runs from 4225 to "
+                "4254 GB/s, 2026-11-30",
             ),
             aliases=("NVIDIA H200",),
         ),
