@@ -20,7 +20,10 @@ MESSAGES = {
     "it must be a whole number, as `triton.cdiv` gives": (
         "`/` gives a fraction. One program a block, the last one included, is `(triton.cdiv(n, BLOCK_SIZE),)`: that rounds up."
     ),
-    "torch.Size": "A shape is a tuple. How many elements there are in all is `x.numel()`, along one axis `x.shape[0]`.",
+    **dict.fromkeys(
+        ("torch.Size", "can only concatenate tuple"),
+        "A shape is a tuple. How many elements there are in all is `x.numel()`, along one axis `x.shape[0]`.",
+    ),
     "'builtin_function_or_method' object has no attribute 'scalar'": (
         "In a kernel only functions of `tl` work on tiles: `tl.sum(x)`, not `torch.sum(x)`."
     ),
