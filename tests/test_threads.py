@@ -202,3 +202,19 @@ def test_a_failed_check_names_the_stages_for_threads(tmp_path: Path) -> None:
 def test_mistakes_with_the_simulator_get_advice(tmp_path: Path, kernel: str, words: str) -> None:
     report = judged(tmp_path, BUTTERFLY.replace("    for distance", f"{kernel}    for distance"))
     assert report.hint is not None and words in report.hint
+
+
+@pytest.mark.parametrize(
+    ("right", "slip", "words"),
+    [
+        ("    return value\n", "", "without `return`"),
+        ("    return value\n", "    return lanes_maximum(thread, value)\n", "`yield from`"),
+    ],
+    ids=["nothing returned", "a generator returned"],
+)
+def test_what_threads_return_instead_of_a_number_gets_advice(tmp_path: Path, right: str, slip: str, words: str) -> None:
+    waiting = "def lanes_maximum(thread, value):\n    return (yield thread.shfl_xor(value, 1))\n\n\ndef warp_max_kernel"
+    answer = BUTTERFLY.replace(right, slip).replace("def warp_max_kernel", waiting, 1)
+    report = judged(tmp_path, answer)
+    assert report.findings[0].kind == "wrong_type"
+    assert report.hint is not None and words in report.hint

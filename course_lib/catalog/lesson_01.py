@@ -164,6 +164,7 @@ SHUFFLES_OF_A_WARP = Quiz(
     wrong=(
         wrong(5, "That is for the 32 lanes. The partial sums must be added up as well."),
         wrong(10, "Four lanes need fewer exchanges than 32: how often do you have to double 1 to get 4?"),
+        wrong(28, "That is what the 4 warps do together. One listing serves all of them: asked is what one warp runs."),
         wrong(22, "That counts the 4 warps together. One listing serves all warps: each runs the same instructions."),
         wrong(9, "Four sums need no 4 exchanges: every exchange doubles what a lane knows."),
         wrong(8, "Four sums need no 3 exchanges: every exchange doubles what a lane knows."),

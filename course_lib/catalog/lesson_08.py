@@ -105,8 +105,9 @@ ROW_SOFTMAX = Exercise(
             frozenset({"undefined_lanes", "nan"}),
         ),
         Hint(
-            "Divide by the sum over the whole row, spare lanes left out. In a loop over blocks, the sum so far must be scaled "
-            "by exp(old maximum − new maximum) whenever the maximum grows.",
+            'Divide by the sum over the whole row, and of the row alone: with `other=-float("inf")`, the exp of a spare '
+            "lane is 0. (In a loop over blocks, the sum so far must be scaled by exp(old maximum − new maximum) whenever the "
+            "maximum grows.)",
             frozenset({"scaled", "first_block_only", "tail"}),
         ),
         Hint(

@@ -34,6 +34,10 @@ LAYOUT_OWNER = Quiz(
         wrong([1, 12], "With one element a lane it would be warp 9. Each lane holds 4 neighbours, and a warp 4 · 32 of them."),
         wrong([9, 12], "That is 300 // 32 and 300 % 32, as if each lane held one element. Here it holds 4 neighbours."),
         wrong([1, 11], "The lane is right. A warp holds 4 · 32 = 128 elements: how many whole ones come before element 300?"),
+        wrong(
+            [2, 43],
+            "The warp is right. Lane 43 does not exist: each lane holds 4 neighbours, and element 300 is in one of these.",
+        ),
         wrong([2, 44], "A warp has 32 lanes. Element 300 is the 44th of warp 2, and each lane holds 4 of these."),
     ),
     hints=(

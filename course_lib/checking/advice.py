@@ -105,7 +105,8 @@ MESSAGES = {
     "and 'generator'": _YIELD_FROM,
     "'generator' and": _YIELD_FROM,
     "a kernel yields what its thread waits for": (
-        "`yield` stands before what a thread waits for, and nothing else: `thread.syncthreads()` and the shuffles."
+        "`yield` stands before what a thread waits for, `thread.syncthreads()` and the shuffles, and nothing else. A function "
+        "that has a `yield` itself is called with `yield from`."
     ),
     "a GPU would go on, with other memory": (
         "How many elements does the array need, and which threads touch it? Give it one for each warp."

@@ -433,5 +433,7 @@ def _alike(one: _Request | None, other: _Request) -> bool:
 def _span(threads: tuple[int, ...]) -> str:
     if len(threads) == 1:
         return f"thread {threads[0]}"
+    if len(threads) <= 4:
+        return f"threads {', '.join(map(str, threads[:-1]))} and {threads[-1]}"
     whole = threads == tuple(range(threads[0], threads[-1] + 1))
     return f"threads {threads[0]} to {threads[-1]}" if whole else f"{len(threads)} threads from {threads[0]} on"

@@ -60,12 +60,22 @@ def _returned_numbers(case: CaseRun, call: Call) -> Finding | None:
     got = numbers_of(call)
     if got is None:
         shape = "" if call.result is None else f" of shape {tuple(call.result.shape)}"
-        return Finding("wrong_type", f"the answer returned {call.returned}{shape}; {wanted} was expected")
+        message = f"the answer returned {call.returned}{shape}; {wanted} was expected"
+        return Finding("wrong_type", message, advice=_of_a_thread(call.returned) if call.blocks else None)
     if got.form != case.form:
         returned = f"a list of {counted(got)}" if got.form == "list" else "a single number"
         return Finding("wrong_type", f"the answer returned {returned}; {wanted} was expected")
     if got.tensor.shape != case.want.shape:
         return Finding("wrong_shape", f"the result has {counted(got)}; expected were {len(case.want)}")
+    return None
+
+
+def _of_a_thread(returned: str) -> str | None:
+    """Why threads may have returned what is no number."""
+    if "generator" in returned:
+        return "A function that waits (it has a `yield`) is called with `yield from`: `value = yield from sum_of_lanes(…)`."
+    if "None" in returned:
+        return "A thread whose kernel ends without `return` gives None. Let the kernel return its value, in every thread."
     return None
 
 
