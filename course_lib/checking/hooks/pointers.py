@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import triton.language as tl
 import triton.runtime.interpreter as interp
 
 VIEWS = "course.views"
@@ -24,6 +25,10 @@ def patch() -> None:
     for handle in (getattr(interp, "BlockPointerHandle", None), interp.TensorDescHandle):
         if handle is not None:
             handle.materialize_pointers = _carrying_base(handle.materialize_pointers)
+    # 3.8's have methods, and its interpreter does not hand them what they build with, as it does for functions.
+    if block_pointer := getattr(tl.core, "_block_ptr", None):
+        for name in ("advance", "load", "store"):
+            setattr(block_pointer, name, _interpreted(getattr(block_pointer, name)))
 
 
 def _carrying(method: Any) -> Any:
@@ -40,6 +45,14 @@ def _carrying(method: Any) -> Any:
         return result
 
     return carry
+
+
+def _interpreted(method: Any) -> Any:
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, _semantic: Any = None, **kwargs: Any) -> Any:
+        return method(self, *args, _semantic=_semantic or interp.interpreter_semantic, **kwargs)
+
+    return call
 
 
 def _carrying_base(method: Any) -> Any:
