@@ -136,13 +136,13 @@ def test_each_element_moves_once(n_cols: int) -> None:
 def test_bad_input_is_told_what_to_do(
     x: object, dim: int, error: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "INTERPRETED", True)
+    monkeypatch.setattr(module, "interpreted", lambda: True)
     with pytest.raises(error, match=words):
         softmax(x, dim)  # type: ignore[arg-type]
 
 
 def test_a_tensor_on_the_cpu_of_a_machine_that_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "INTERPRETED", False)
+    monkeypatch.setattr(module, "interpreted", lambda: False)
     with pytest.raises(ValueError, match=r'x\.to\("cuda"\)'):
         softmax(torch.ones(3))
 

@@ -405,15 +405,16 @@ def _checked(x: torch.Tensor, dim: int) -> int:
     n_dims = max(x.dim(), 1)
     if not -n_dims <= dim < n_dims:
         raise ValueError(f"x has {x.dim()} dimensions, so dim is from {-n_dims} to {n_dims - 1}, not {dim}")
-    if x.device.type == "cpu" and not INTERPRETED:
+    if x.device.type == "cpu" and not interpreted():
         raise ValueError('x is on the CPU, and kernels are compiled for the GPU in this process: move it by x.to("cuda")')
     if x.requires_grad and torch.is_grad_enabled():
         raise ValueError("softmax has no backward pass here: give it x.detach(), or call it under torch.no_grad()")
     return dim % n_dims
 
 
-INTERPRETED: bool = triton.knobs.runtime.interpret
-"""Whether kernels of this module run in Triton's interpreter; Triton decides that where `@triton.jit` is written."""
+def interpreted() -> bool:
+    """Whether kernels of this module run in Triton's interpreter; Triton decides that where `@triton.jit` is written."""
+    return not isinstance(rows_kernel, triton.JITFunction)
 
 
 def _launch(x: torch.Tensor, out: torch.Tensor) -> None:
@@ -444,7 +445,7 @@ def _sharing(device: torch.device) -> Sharing:
 
     Waiting for each other is written in PTX, NVIDIA's machine language, and converting pairs is an instruction of sm_80.
     """
-    if INTERPRETED or torch.version.hip is not None:
+    if interpreted() or torch.version.hip is not None:
         return "none"
     return "pairs" if torch.cuda.get_device_capability(device) >= (8, 0) else "rows"
 
@@ -468,7 +469,7 @@ def launch(x: torch.Tensor, out: torch.Tensor, how: Plan) -> None:
         elif how.kernel in ("split", "pairs"):
             partials = torch.zeros(n_rows * how.rows, dtype=torch.int64, device=x.device)
             strides, sizes = (x.stride(0), out.stride(0)), (n_cols, how.rows)
-            constants = {"MAX_PARTS": triton.next_power_of_2(how.rows), "BLOCK_SIZE": how.block_size, "WAIT": not INTERPRETED}
+            constants = {"MAX_PARTS": triton.next_power_of_2(how.rows), "BLOCK_SIZE": how.block_size, "WAIT": not interpreted()}
             grid = (n_rows * how.rows,)
             if how.kernel == "split":
                 split_rows_kernel[grid](x, out, partials, *strides, *sizes, **constants, **options)
