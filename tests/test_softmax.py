@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 
 import pytest
@@ -21,10 +22,10 @@ def computed(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     return trace(softmax, x, dim).result
 
 
-def launched(x: torch.Tensor, kernel: str, block_size: int, rows: int) -> torch.Tensor:
+def launched(x: torch.Tensor, kernel: str, block_size: int, rows: int, ragged: bool = False) -> torch.Tensor:
     """What one of the kernels makes of the rows of a matrix."""
     out = torch.full_like(x, 99)
-    launch(x, out, Plan(kernel, block_size, 4, rows=rows))
+    launch(x, out, Plan(kernel, block_size, 4, ragged, rows))
     return out
 
 
@@ -85,13 +86,22 @@ def test_views(view: str, dim: int) -> None:
     assert_softmax(computed(x, dim), x, dim)
 
 
-PLANS = [("rows", 1024, 1), ("rows", 1024, 4), ("ragged", 1024, 1), ("split", 128, 6), ("pairs", 128, 6), ("online", 128, 1)]
-"""Each kernel, for rows of 700 elements: its name, block size, and `Plan.rows`."""
+PLANS = [
+    ("rows", 1024, 1, False),
+    ("rows", 1024, 4, False),
+    ("rows", 1024, 1, True),
+    ("split", 128, 6, False),
+    ("split", 128, 6, True),
+    ("pairs", 128, 6, False),
+    ("pairs", 128, 6, True),
+    ("online", 128, 1, False),
+]
+"""Each kernel, for rows of 700 elements: its name, block size, `Plan.rows` and `Plan.ragged`."""
 
 
 @pytest.mark.parametrize("special", [0.0, -INF, INF, NAN], ids=str)
 @pytest.mark.parametrize("how", PLANS, ids=str)
-def test_special_rows_are_as_torch_has_them(how: tuple[str, int, int], special: float) -> None:
+def test_special_rows_are_as_torch_has_them(how: tuple[str, int, int, bool], special: float) -> None:
     x = torch.randn(6, 700) - 300
     x[1] += special
     x[2, 3] += special
@@ -102,9 +112,10 @@ def test_special_rows_are_as_torch_has_them(how: tuple[str, int, int], special: 
     assert_softmax(trace(launched, x, *how).result, x)
 
 
-@pytest.mark.parametrize("how", [how for how in PLANS if how[0] != "pairs"], ids=str)
-def test_rows_that_no_vector_divides(how: tuple[str, int, int]) -> None:
-    x = torch.randn(7, 701)
+@pytest.mark.parametrize("how", [how for how in PLANS if how[0] != "pairs" or how[3]], ids=str)
+def test_rows_that_no_vector_divides(how: tuple[str, int, int, bool]) -> None:
+    x = torch.randn(9, 701)
+    x = x.half() if how[0] == "pairs" else x
     assert_softmax(trace(launched, x, *how).result, x)
 
 
@@ -172,23 +183,13 @@ def compiled(n_cols: int, dtype: torch.dtype, target: str) -> tuple[Plan, Compil
         starts="alike" if n_cols % 16 else "aligned",
         sharing="none" if size == 8 else "rows" if target == "sm_75" else "pairs",
     )
-    constants = {"BLOCK_SIZE": how.block_size, "num_warps": how.num_warps, "target": target}
-    if how.registers:
-        constants["maxnreg"] = how.registers
-    if how.kernel == "rows":
-        kernel, arguments = module.rows_kernel, (x, out, *x.stride(), *out.stride(), 64, n_cols)
-        constants["ROWS"] = how.rows
-    elif how.kernel == "ragged":
-        kernel, arguments = module.ragged_rows_kernel, (x, out, n_cols, n_cols)
-        constants["VECTOR"] = 16 // size
-    elif how.kernel == "online":
-        kernel, arguments = module.online_rows_kernel, (x, out, n_cols, n_cols, n_cols)
-    else:
-        partials = torch.empty(64 * how.rows, dtype=torch.int64, device="meta")
-        kernel = module.split_rows_kernel if how.kernel == "split" else module.split_pairs_kernel
-        arguments = (x, out, partials, n_cols, n_cols, n_cols, how.rows, *((0, 0) if how.kernel == "pairs" else ()))
-        constants |= {"MAX_PARTS": 1 << (how.rows - 1).bit_length(), "WAIT": True}
-    return how, compile_for(kernel, *arguments, **constants)
+    n_programs, kernel, numbers, constants = module.arguments(x, out, how)
+    tensors = (x, out)
+    if how.kernel in ("split", "pairs"):
+        constants["WAIT"] = True
+        tensors = (x, out, torch.empty(n_programs, dtype=torch.int64, device="meta"))
+    options = {"maxnreg": how.registers} if how.registers else {}
+    return how, compile_for(kernel, *tensors, *numbers, **constants, num_warps=how.num_warps, **options, target=target)
 
 
 @pytest.mark.parametrize(("n_cols", "dtype", "target"), BUILDS, ids=str)
@@ -198,13 +199,39 @@ def test_every_plan_compiles_and_spills_nothing(n_cols: int, dtype: torch.dtype,
     assert code.spills <= (64 if how.kernel in ("split", "pairs") else 0), how
 
 
-@pytest.mark.parametrize(("n_cols", "kind"), [(1024, "rows"), (12345, "ragged"), (65536, "split")])
-def test_rows_move_in_vectors(n_cols: int, kind: str) -> None:
-    how, code = compiled(n_cols, torch.float32, "sm_90")
+VECTORS = [
+    (1024, torch.float32, "rows"),
+    (12345, torch.float32, "rows"),
+    (65536, torch.float32, "split"),
+    (50257, torch.float32, "split"),
+    (65536, torch.float16, "pairs"),
+    (50257, torch.float16, "pairs"),
+]
+
+
+@pytest.mark.parametrize(("n_cols", "dtype", "kind"), VECTORS, ids=str)
+def test_rows_move_in_vectors(n_cols: int, dtype: torch.dtype, kind: str) -> None:
+    how, code = compiled(n_cols, dtype, "sm_90")
     assert how.kernel == kind
-    assert code.count("LDG.E.128") >= 1 and code.count("STG.E.128") >= 1
-    if kind == "rows":
-        assert code.count("LDG") == code.count("LDG.E.128")
+    vectors = how.block_size * dtype.itemsize // (16 * 32 * how.num_warps)
+    assert code.count("STG.E.128") == vectors
+    assert code.count("LDG.E.128") - vectors in (0, 1)  # one more where the whole row may be read
+    if kind == "rows" and not how.ragged:
+        assert code.count("LDG") == vectors
+
+
+@pytest.mark.parametrize("n_cols", [1000, 1024, 50257, 65536])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_numbers_and_constants_are_in_the_kernels_order(n_cols: int, dtype: torch.dtype) -> None:
+    """A compiled kernel is given all of them by position."""
+    x = torch.empty(64, n_cols, dtype=dtype, device="meta")
+    sharing = "none" if dtype == torch.float64 else "pairs"
+    how = plan(n_cols, dtype.itemsize, starts="alike" if n_cols % 16 else "aligned", sharing=sharing)
+    _, kernel, numbers, constants = module.arguments(x, torch.empty_like(x), how)
+    names = list(inspect.signature(kernel.fn).parameters)
+    n_tensors = 3 if "partials" in names else 2
+    assert len(names) == n_tensors + len(numbers) + len(constants)
+    assert names[len(names) - len(constants) :] == list(constants)
 
 
 def test_one_exponential_an_element() -> None:

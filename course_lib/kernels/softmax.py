@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import triton
@@ -89,19 +90,11 @@ def rows_kernel(
 
 @triton.jit
 def ragged_rows_kernel(x, out, row_stride, n_cols, VECTOR: tl.constexpr, BLOCK_SIZE: tl.constexpr):
-    """One row for each program, beginning at any element: its middle in vectors, and its two ends by themselves.
-
-    A vector of VECTOR elements must begin at a multiple of its size. So up to VECTOR − 1 elements at each end of a row do
-    not fill one. `x` and `out` begin at such a multiple, and their rows are equally far apart.
-    """
+    """One row for each program, beginning at any element (`divided`). Rows of `x` and of `out` are equally far apart."""
     start = tl.program_id(0).to(tl.int64) * row_stride
-    head = tl.minimum((VECTOR - start % VECTOR) % VECTOR, n_cols).to(tl.int32)
-    middle = (n_cols - head) // VECTOR * VECTOR
+    head, middle, end, end_mask = divided(start, n_cols, VECTOR)
     col = tl.multiple_of(start + head, VECTOR) + tl.arange(0, BLOCK_SIZE)
     mask = tl.arange(0, BLOCK_SIZE) < tl.multiple_of(middle, VECTOR)
-    end = tl.arange(0, 2 * VECTOR)
-    end = tl.where(end < VECTOR, end, head + middle + end - VECTOR)
-    end_mask = tl.where(tl.arange(0, 2 * VECTOR) < VECTOR, end < head, end < n_cols)
 
     values = widened(tl.load(x + col, mask=mask, other=float("-inf")))
     end_values = widened(tl.load(x + start + end, mask=end_mask, other=float("-inf")))
@@ -113,6 +106,21 @@ def ragged_rows_kernel(x, out, row_stride, n_cols, VECTOR: tl.constexpr, BLOCK_S
 
 
 @triton.jit
+def divided(start, n_cols, VECTOR: tl.constexpr):
+    """A row that begins at element `start`, divided into a middle that is loaded in vectors, and two ends.
+
+    A vector of VECTOR elements must begin at a multiple of its size, as the tensor itself does. So up to VECTOR − 1 elements
+    at each end of a row do not fill one. Returns how many there are before the middle and in it, and the columns of both ends
+    as a tile with its mask.
+    """
+    head = tl.minimum((VECTOR - start % VECTOR) % VECTOR, n_cols).to(tl.int32)
+    middle = (n_cols - head) // VECTOR * VECTOR
+    lane = tl.arange(0, 2 * VECTOR)
+    end = tl.where(lane < VECTOR, lane, head + middle + lane - VECTOR)
+    return head, middle, end, tl.where(lane < VECTOR, end < head, end < n_cols)
+
+
+@triton.jit
 def split_rows_kernel(
     x,
     out,
@@ -121,6 +129,7 @@ def split_rows_kernel(
     out_row_stride,
     n_cols,
     n_parts,
+    VECTOR: tl.constexpr,
     MAX_PARTS: tl.constexpr,
     BLOCK_SIZE: tl.constexpr,
     WAIT: tl.constexpr,
@@ -131,19 +140,37 @@ def split_rows_kernel(
     start programs in order, so the others of a row run by now or will soon. None promises that, though: a program that has
     waited long enough reads the whole row itself. So no program depends on another one, and in Triton's interpreter, where
     they run one after another, each but the last of a row does so.
+
+    With a VECTOR above 1, rows begin at any element (`divided`); the first part has both ends. Both strides are then equal.
     """
     row = (tl.program_id(0) // n_parts).to(tl.int64)
     part = tl.program_id(0) % n_parts
     col = part * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
-    mask = col < n_cols
-    values = widened(tl.load(x + row * x_row_stride + col, mask=mask, other=float("-inf")))
+    start = row * x_row_stride
+    if VECTOR > 1:
+        head, middle, end, end_mask = divided(start, n_cols, VECTOR)
+        end_mask = end_mask & (part == 0)
+        end_values = widened(tl.load(x + start + end, mask=end_mask, other=float("-inf")))
+        aligned = tl.multiple_of(start + head, VECTOR)
+        source, target, mask = x + aligned, out + aligned, col < tl.multiple_of(middle, VECTOR)
+    else:
+        source, target, mask = x + start, out + row * out_row_stride, col < n_cols
+    values = widened(tl.load(source + col, mask=mask, other=float("-inf")))
     maximum = tl.max(values, axis=0)
+    if VECTOR > 1:
+        maximum = tl.maximum(maximum, tl.max(end_values, axis=0))
     power = exponential(values - finite(maximum))
-    told = packed(maximum, tl.sum(power, axis=0))
-    row_max, row_sum = exchanged(told, partials, row, part, x + row * x_row_stride, n_cols, n_parts, MAX_PARTS, WAIT)
+    total = tl.sum(power, axis=0)
+    if VECTOR > 1:
+        total += tl.sum(exponential(end_values - finite(maximum)), axis=0)
+    told = packed(maximum, total)
+    row_max, row_sum = exchanged(told, partials, row, part, x + start, n_cols, n_parts, MAX_PARTS, WAIT)
     # A part of −inf alone has powers of 0, and no maximum to compare with the row's.
     scale = exponential(tl.where(maximum == float("-inf"), row_max, maximum) - row_max) / row_sum
-    tl.store(out + row * out_row_stride + col, (power * scale).to(out.dtype.element_ty), mask=mask)
+    tl.store(target + col, (power * scale).to(out.dtype.element_ty), mask=mask)
+    if VECTOR > 1:
+        end_result = exponential(end_values - row_max) / row_sum
+        tl.store(out + start + end, end_result.to(out.dtype.element_ty), mask=end_mask)
 
 
 @triton.jit
@@ -157,33 +184,49 @@ def split_pairs_kernel(
     n_parts,
     zero,
     nought,
+    VECTOR: tl.constexpr,
     MAX_PARTS: tl.constexpr,
     BLOCK_SIZE: tl.constexpr,
     WAIT: tl.constexpr,
 ):
     """`split_rows_kernel` for 16-bit elements, which stay in pairs until they are needed: half as many registers hold a row.
 
-    `n_cols` and both strides are even. `zero` and `nought` are 0, which the compiler does not know: so it cannot see that a
+    Without vectors, `n_cols` and both strides are even. `zero` and `nought` are 0, which the compiler does not know: so it cannot see that a
     pair is the same one as before, and does not keep what it unpacked, in twice as many registers.
     """
     row = (tl.program_id(0) // n_parts).to(tl.int64)
     part = tl.program_id(0) % n_parts
     pair = part * (BLOCK_SIZE // 2) + tl.arange(0, BLOCK_SIZE // 2)
-    mask = pair < n_cols // 2
-    source = (x + row * x_row_stride).to(tl.pointer_type(tl.int32), bitcast=True)
-    target = (out + row * out_row_stride).to(tl.pointer_type(tl.int32), bitcast=True)
+    start = row * x_row_stride
+    if VECTOR > 1:
+        head, middle, end, end_mask = divided(start, n_cols, VECTOR)
+        end_mask = end_mask & (part == 0)
+        end_values = widened(tl.load(x + start + end, mask=end_mask, other=float("-inf")))
+        aligned = tl.multiple_of(start + head, VECTOR)
+        source, target, mask = x + aligned, out + aligned, pair < tl.multiple_of(middle, VECTOR) // 2
+    else:
+        source, target, mask = x + start, out + row * out_row_stride, pair < n_cols // 2
+    source = source.to(tl.pointer_type(tl.int32), bitcast=True)
+    target = target.to(tl.pointer_type(tl.int32), bitcast=True)
     nothing: tl.constexpr = -8323200 if x.dtype.element_ty == tl.bfloat16 else -67044352  # a pair of −inf
     pairs = tl.load(source + pair, mask=mask, other=nothing)
     low, high = unpacked(pairs, x.dtype.element_ty)
     maximum = tl.max(tl.maximum(low, high), axis=0)
+    if VECTOR > 1:
+        maximum = tl.maximum(maximum, tl.max(end_values, axis=0))
     low, high = unpacked(pairs ^ zero, x.dtype.element_ty)
     total = tl.sum(exponential(low - finite(maximum)) + exponential(high - finite(maximum)), axis=0)
+    if VECTOR > 1:
+        total += tl.sum(exponential(end_values - finite(maximum)), axis=0)
     told = packed(maximum, total)
-    row_max, row_sum = exchanged(told, partials, row, part, x + row * x_row_stride, n_cols, n_parts, MAX_PARTS, WAIT)
+    row_max, row_sum = exchanged(told, partials, row, part, x + start, n_cols, n_parts, MAX_PARTS, WAIT)
     scale = 1.0 / row_sum
     low, high = unpacked(pairs ^ nought, x.dtype.element_ty)
     result = paired(exponential(low - row_max) * scale, exponential(high - row_max) * scale, x.dtype.element_ty, WAIT)
     tl.store(target + pair, result, mask=mask)
+    if VECTOR > 1:
+        end_result = exponential(end_values - row_max) * scale
+        tl.store(out + start + end, end_result.to(out.dtype.element_ty), mask=end_mask)
 
 
 @triton.jit
@@ -321,9 +364,11 @@ Starts = Literal["aligned", "alike", "anywhere"]
 class Plan:
     """How rows of one length are computed."""
 
-    kernel: Literal["rows", "ragged", "split", "pairs", "online"]
+    kernel: Literal["rows", "split", "pairs", "online"]
     block_size: int
     num_warps: int
+    ragged: bool = False
+    """Whether rows begin at any element, the same one in `x` as in `out`, and their middles are loaded in vectors."""
     rows: int = 1
     """Rows of each program ("rows"), or programs of each row ("split", "pairs")."""
     registers: int | None = None
@@ -338,7 +383,7 @@ def plan(n_cols: int, itemsize: int, *, starts: Starts = "aligned", strided: boo
     `sharing`: what programs may share (`_sharing`).
 
     >>> plan(1000, 4, starts="alike")
-    Plan(kernel='ragged', block_size=1024, num_warps=2, rows=1, registers=None)
+    Plan(kernel='rows', block_size=1024, num_warps=2, ragged=True, rows=1, registers=None)
     """
     block_size = max(triton.next_power_of_2(n_cols), 16)
     if strided:
@@ -349,13 +394,14 @@ def plan(n_cols: int, itemsize: int, *, starts: Starts = "aligned", strided: boo
         return Plan("online", 8192 if itemsize < 8 else 2048, 8)
     if block_size > widest:
         parts = triton.cdiv(n_cols, 4096)
-        if sharing == "pairs" and itemsize == 2 and starts == "aligned":
-            return Plan("pairs", 4096, 1, rows=parts, registers=88)
-        return Plan("split", 4096, 1, rows=parts, registers=160 if starts == "aligned" else None)
+        ragged = starts == "alike"
+        if sharing == "pairs" and itemsize == 2 and starts != "anywhere":
+            return Plan("pairs", 4096, 1, ragged, rows=parts, registers=88)
+        return Plan("split", 4096, 1, ragged, rows=parts, registers=160 if starts != "anywhere" else None)
     if starts == "alike" and n_cols >= 512:
         if block_size == WIDEST:
-            return Plan("ragged", block_size, 8, registers=96)
-        return Plan("ragged", block_size, max(2, block_size // 1024))
+            return Plan("rows", block_size, 8, ragged=True, registers=96)
+        return Plan("rows", block_size, max(2, block_size // 1024), ragged=True)
     if block_size <= 512:
         return Plan("rows", block_size, 4, rows=512 // block_size if block_size > 128 else 4)
     if block_size <= 4096:
@@ -378,20 +424,48 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     >>> trace(softmax, torch.zeros(2, 4)).result[0].tolist()
     [0.25, 0.25, 0.25, 0.25]
     """
-    dim = _checked(x, dim)
+    key = _key(x, dim)
+    repeated = _repeated.get(key) if key else None
+    if repeated:
+        out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        if out.data_ptr() % VECTOR_BYTES == 0:
+            repeated(x, out)
+            return out
+    return _first(x, _checked(x, dim), key)
+
+
+def _key(x: torch.Tensor, dim: int) -> Hashable:
+    """All that `_first` depends on, so that what it launched can be launched again; None for what is never repeated.
+
+    The plan and the compiled kernel depend on shape, strides, dtype and GPU, and on whether addresses are multiples of 16:
+    Triton compiles a kernel anew where one of them makes a difference, and a kernel compiled for the others gives wrong
+    results or fails.
+    """
+    if type(x) is not torch.Tensor or not x.is_cuda or x.layout != torch.strided or x.requires_grad or x.is_neg():
+        return None
+    return x.shape, x.stride(), x.dtype, dim, x.data_ptr() % VECTOR_BYTES, x.get_device(), torch.cuda.current_device()
+
+
+def _first(x: torch.Tensor, dim: int, key: Hashable) -> torch.Tensor:
+    """The softmax along `dim`, counted from the front; the launch is kept by its `key`, if it needs no copies of `x`."""
+    x = x.resolve_neg()
     out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     if x.numel() == 0:
         return out
-    if x.dim() == 2:
-        rows, out_rows = (x, out) if dim == 1 else (x.t(), out.t())
-        _launch(rows, out_rows)
-        return out
-    n_cols = x.shape[dim] if x.dim() else 1
-    if dim == x.dim() - 1 or x.dim() == 0:
-        _launch(x.reshape(-1, n_cols), out.view(-1, n_cols))
-        return out
-    last = softmax(x.movedim(dim, -1).contiguous())
-    return last.movedim(-1, dim).contiguous()
+    if 0 < dim < x.dim() - 1 or dim == 0 and x.dim() > 2:
+        last = softmax(x.movedim(dim, -1).contiguous())
+        return last.movedim(-1, dim).contiguous()
+    if dim == 0 and x.dim() == 2:
+        rows, out_rows = x.t(), out.t()
+    else:
+        n_cols = x.shape[-1] if x.dim() else 1
+        rows, out_rows = x.reshape(-1, n_cols), out.view(-1, n_cols)
+    launched = _launch(rows, out_rows)
+    if key and launched and (rows.data_ptr(), out.data_ptr() % VECTOR_BYTES) == (x.data_ptr(), 0):
+        if len(_repeated) >= MOST_REPEATED:
+            _repeated.clear()
+        _repeated[key] = launched
+    return out
 
 
 def _checked(x: torch.Tensor, dim: int) -> int:
@@ -417,19 +491,23 @@ def interpreted() -> bool:
     return not isinstance(rows_kernel, triton.JITFunction)
 
 
-def _launch(x: torch.Tensor, out: torch.Tensor) -> None:
-    """Write the softmax of each row of the matrix `x` into `out`, which is contiguous, or its transpose is."""
+def _launch(x: torch.Tensor, out: torch.Tensor) -> Repeated | None:
+    """Write the softmax of each row of the matrix `x` into `out`, which is contiguous, or its transpose is.
+
+    Returns how the same is done again, if no copy of either was needed.
+    """
     n_cols = x.shape[1]
     if n_cols <= MOST_STRIDED and x.stride(0) == out.stride(0) == 1:
-        launch(x, out, plan(n_cols, x.element_size(), strided=True))
-        return
+        return launch(x, out, plan(n_cols, x.element_size(), strided=True))
+    original = x
     if n_cols > 1 and x.stride(1) != 1:
         x = x.contiguous()
     rows = out if out.stride(1) == 1 or n_cols == 1 else torch.empty_like(x)
     sharing = "none" if x.element_size() == 8 or n_cols > LONGEST_SPLIT else _sharing(x.device)
-    launch(x, rows, plan(n_cols, x.element_size(), starts=_starts(x, rows), sharing=sharing))
+    launched = launch(x, rows, plan(n_cols, x.element_size(), starts=_starts(x, rows), sharing=sharing))
     if rows is not out:
         out.copy_(rows)
+    return launched if x is original and rows is out else None
 
 
 def _starts(x: torch.Tensor, out: torch.Tensor) -> Starts:
@@ -450,33 +528,65 @@ def _sharing(device: torch.device) -> Sharing:
     return "pairs" if torch.cuda.get_device_capability(device) >= (8, 0) else "rows"
 
 
-def launch(x: torch.Tensor, out: torch.Tensor, how: Plan) -> None:
+@dataclass(frozen=True)
+class Repeated:
+    """A launch that can be made again, of the compiled kernel itself.
+
+    Going by `kernel[grid](…)` each time, Triton finds out again what it must have compiled for these arguments: that takes
+    longer than a small softmax.
+    """
+
+    run: Callable[..., None]
+    numbers: tuple[int, ...]
+    """The arguments after the tensors; a compiled kernel is given its constants, too, and ignores them."""
+    n_partials: int
+
+    def __call__(self, x: torch.Tensor, out: torch.Tensor) -> None:
+        """Do the same to tensors like the first ones (`_key`)."""
+        if self.n_partials:
+            self.run(x, out, torch.zeros(self.n_partials, dtype=torch.int64, device=x.device), *self.numbers)
+        else:
+            self.run(x, out, *self.numbers)
+
+
+MOST_REPEATED = 4096
+"""As many launches are kept; then all are forgotten, and kept anew."""
+_repeated: dict[Hashable, Repeated] = {}
+
+
+def launch(x: torch.Tensor, out: torch.Tensor, how: Plan) -> Repeated | None:
     """Write the softmax of each row of the matrix `x` into `out` by one plan; both have elements of a row side by side.
 
-    Only "rows" takes any strides, and "ragged" needs equal ones.
+    Only "rows" takes any strides, and what is ragged needs equal ones. Returns how to do it again, if it ran on a GPU.
     """
-    n_rows, n_cols = x.shape
+    n_programs, kernel, numbers, constants = arguments(x, out, how)
     options = {"num_warps": how.num_warps, "maxnreg": how.registers} if how.registers else {"num_warps": how.num_warps}
+    shared = how.kernel in ("split", "pairs")
+    partials = [torch.zeros(n_programs, dtype=torch.int64, device=x.device)] if shared else []
     with _on_device_of(x):
-        if how.kernel == "rows":
-            strides = (*x.stride(), *out.stride())
-            rows_kernel[(triton.cdiv(n_rows, how.rows),)](
-                x, out, *strides, n_rows, n_cols, ROWS=how.rows, BLOCK_SIZE=how.block_size, **options
-            )
-        elif how.kernel == "ragged":
-            vector = VECTOR_BYTES // x.element_size()
-            ragged_rows_kernel[(n_rows,)](x, out, x.stride(0), n_cols, VECTOR=vector, BLOCK_SIZE=how.block_size, **options)
-        elif how.kernel in ("split", "pairs"):
-            partials = torch.zeros(n_rows * how.rows, dtype=torch.int64, device=x.device)
-            strides, sizes = (x.stride(0), out.stride(0)), (n_cols, how.rows)
-            constants = {"MAX_PARTS": triton.next_power_of_2(how.rows), "BLOCK_SIZE": how.block_size, "WAIT": not interpreted()}
-            grid = (n_rows * how.rows,)
-            if how.kernel == "split":
-                split_rows_kernel[grid](x, out, partials, *strides, *sizes, **constants, **options)
-            else:
-                split_pairs_kernel[grid](x, out, partials, *strides, *sizes, 0, 0, **constants, **options)
-        else:
-            online_rows_kernel[(n_rows,)](x, out, x.stride(0), out.stride(0), n_cols, BLOCK_SIZE=how.block_size, **options)
+        compiled = kernel[(n_programs,)](x, out, *partials, *numbers, **constants, **options)
+    if interpreted():
+        return None
+    return Repeated(compiled[n_programs, 1, 1], (*numbers, *constants.values()), n_programs if shared else 0)
+
+
+def arguments(x: torch.Tensor, out: torch.Tensor, how: Plan) -> tuple[int, Any, tuple[int, ...], dict[str, int]]:
+    """How many programs a plan takes, of which kernel; its numbers (after its tensors), and its constants, as it has them."""
+    n_rows, n_cols = x.shape
+    vector = VECTOR_BYTES // x.element_size() if how.ragged else 1
+    block = {"BLOCK_SIZE": how.block_size}
+    if how.kernel == "rows" and how.ragged:
+        return n_rows, ragged_rows_kernel, (x.stride(0), n_cols), {"VECTOR": vector, **block}
+    if how.kernel == "rows":
+        strides = (*x.stride(), *out.stride())
+        return triton.cdiv(n_rows, how.rows), rows_kernel, (*strides, n_rows, n_cols), {"ROWS": how.rows, **block}
+    strides = (x.stride(0), out.stride(0))
+    if how.kernel == "online":
+        return n_rows, online_rows_kernel, (*strides, n_cols), block
+    constants = {"VECTOR": vector, "MAX_PARTS": triton.next_power_of_2(how.rows), **block, "WAIT": not interpreted()}
+    if how.kernel == "split":
+        return n_rows * how.rows, split_rows_kernel, (*strides, n_cols, how.rows), constants
+    return n_rows * how.rows, split_pairs_kernel, (*strides, n_cols, how.rows, 0, 0), constants
 
 
 def _on_device_of(x: torch.Tensor) -> contextlib.AbstractContextManager[object]:
