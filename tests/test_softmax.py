@@ -90,6 +90,7 @@ PLANS = [
     ("rows", 1024, 1, False),
     ("rows", 1024, 4, False),
     ("rows", 1024, 1, True),
+    ("rows", 128, 1, True),
     ("split", 128, 6, False),
     ("split", 128, 6, True),
     ("pairs", 128, 6, False),
@@ -213,7 +214,8 @@ VECTORS = [
 def test_rows_move_in_vectors(n_cols: int, dtype: torch.dtype, kind: str) -> None:
     how, code = compiled(n_cols, dtype, "sm_90")
     assert how.kernel == kind
-    vectors = how.block_size * dtype.itemsize // (16 * 32 * how.num_warps)
+    lanes = how.block_size * (-(-n_cols // how.block_size) if how.kernel == "rows" else 1)
+    vectors = lanes * dtype.itemsize // (16 * 32 * how.num_warps)
     assert code.count("STG.E.128") == vectors
     assert code.count("LDG.E.128") - vectors in (0, 1)  # one more where the whole row may be read
     if kind == "rows" and not how.ragged:

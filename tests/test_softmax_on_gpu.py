@@ -10,13 +10,23 @@ from collections.abc import Callable
 
 import pytest
 import torch
+import triton
 
-from course_lib.kernels.softmax import Plan, launch, softmax
+from course_lib.kernels import softmax as module
+from course_lib.kernels.softmax import Plan, launch
 
 pytestmark = pytest.mark.gpu
 INF, NAN = float("inf"), float("nan")
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-5, torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 DTYPES = [pytest.param(dtype, id=str(dtype)[6:]) for dtype in TOLERANCE]
+
+
+def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """The second of two calls: it launches again what the first one compiled. Neither may read what the other wrote."""
+    first = module.softmax(x, dim).clone()
+    second = module.softmax(x, dim)
+    torch.testing.assert_close(second, first, rtol=0, atol=0, equal_nan=True)
+    return second
 
 
 def assert_softmax(got: torch.Tensor, x: torch.Tensor, dim: int = -1) -> None:
@@ -120,6 +130,62 @@ def test_no_call_spoils_a_later_one(order: str) -> None:
             assert_softmax(softmax(transposed), transposed)
 
 
+def test_a_call_like_an_earlier_one_is_launched_as_that_one_was() -> None:
+    x = numbers(100, 1000)
+    module._repeated.clear()
+    module.softmax(x)
+    assert len(module._repeated) == 1
+    assert_softmax(softmax(numbers(100, 1000) + 1), x + 1)
+    assert len(module._repeated) == 1
+
+
+ALIKE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "the same": lambda x: x[:100],
+    "an odd address": lambda x: x.flatten()[1:102401].view(100, 1024),
+    "other strides": lambda x: x[::2],
+    "transposed": lambda x: x.flatten()[:102400].view(1024, 100).t(),
+    "a sign that torch keeps for later": lambda x: torch.imag(torch.complex(x[:100], x[:100]).conj()),
+    "a gradient that is not wanted": lambda x: x[:100].clone().requires_grad_(),
+}
+
+
+@pytest.mark.parametrize("other", ALIKE)
+def test_what_differs_in_more_than_its_shape_is_not_launched_alike(other: str) -> None:
+    x = numbers(200, 1024)
+    assert_softmax(softmax(x[:100]), x[:100])
+    y = ALIKE[other](x)
+    with torch.no_grad():
+        assert_softmax(softmax(y), y)
+        assert_softmax(softmax(y, 0), y, 0)
+    assert_softmax(softmax(x[:100]), x[:100])
+
+
+def test_what_is_kept_of_earlier_launches_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_REPEATED", 3)
+    for n_cols in range(1, 20):
+        x = numbers(5, n_cols)
+        assert_softmax(softmax(x), x)
+        assert len(module._repeated) <= 3
+
+
+@pytest.mark.parametrize("n_cols", [1000, 65536])
+def test_a_profiler_is_told_of_every_launch(n_cols: int) -> None:
+    x = numbers(64, n_cols)
+    softmax(x)
+    seen: list[str] = []
+
+    def note(launched: object) -> None:
+        seen.append(launched.get()["name"])  # type: ignore[attr-defined]
+
+    hooks = triton.knobs.runtime.launch_enter_hook
+    hooks.add(note)
+    try:
+        assert_softmax(softmax(x), x)
+    finally:
+        hooks.remove(note)
+    assert len(seen) == 2 and len(set(seen)) == 1
+
+
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0)], ids=str)
 def test_no_elements(shape: tuple[int, int]) -> None:
     assert softmax(torch.empty(shape, device="cuda")).shape == shape
@@ -145,7 +211,7 @@ def test_captured_in_a_graph(n_cols: int) -> None:
     softmax(x)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        got = softmax(x)
+        got = module.softmax(x)
     for seed in range(3):
         torch.manual_seed(seed)
         x.normal_()

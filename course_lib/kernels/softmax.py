@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -89,19 +88,39 @@ def rows_kernel(
 
 
 @triton.jit
-def ragged_rows_kernel(x, out, row_stride, n_cols, VECTOR: tl.constexpr, BLOCK_SIZE: tl.constexpr):
-    """One row for each program, beginning at any element (`divided`). Rows of `x` and of `out` are equally far apart."""
+def ragged_rows_kernel(x, out, row_stride, n_cols, VECTOR: tl.constexpr, BLOCK_SIZE: tl.constexpr, BLOCKS: tl.constexpr):
+    """One row for each program, beginning at any element (`divided`). Rows of `x` and of `out` are equally far apart.
+
+    A row is held in as many blocks as it needs, not in one of the next power of two: at 5000 columns that would be 8192.
+    """
     start = tl.program_id(0).to(tl.int64) * row_stride
     head, middle, end, end_mask = divided(start, n_cols, VECTOR)
-    col = tl.multiple_of(start + head, VECTOR) + tl.arange(0, BLOCK_SIZE)
-    mask = tl.arange(0, BLOCK_SIZE) < tl.multiple_of(middle, VECTOR)
+    aligned = tl.multiple_of(start + head, VECTOR)
+    middle = tl.multiple_of(middle, VECTOR)
+    lanes = tl.arange(0, BLOCK_SIZE)
 
-    values = widened(tl.load(x + col, mask=mask, other=float("-inf")))
     end_values = widened(tl.load(x + start + end, mask=end_mask, other=float("-inf")))
-    maximum = tl.maximum(tl.max(values, axis=0), tl.max(end_values, axis=0))
-    power, end_power = exponential(values - maximum), exponential(end_values - maximum)
-    scale = 1.0 / (tl.sum(power, axis=0) + tl.sum(end_power, axis=0))
-    tl.store(out + col, (power * scale).to(out.dtype.element_ty), mask=mask)
+    blocks = ()
+    for block in tl.static_range(BLOCKS):
+        col = block * BLOCK_SIZE + lanes
+        blocks = blocks + (tl.load(x + aligned + col, mask=col < middle, other=float("-inf")),)
+    highest = widened(blocks[0])
+    for block in tl.static_range(1, BLOCKS):
+        highest = tl.maximum(highest, widened(blocks[block]))
+    maximum = tl.maximum(tl.max(highest, axis=0), tl.max(end_values, axis=0))
+
+    powers = ()
+    for block in tl.static_range(BLOCKS):
+        powers = powers + (exponential(widened(blocks[block]) - maximum),)
+    end_power = exponential(end_values - maximum)
+    totals = powers[0]
+    for block in tl.static_range(1, BLOCKS):
+        totals += powers[block]
+    scale = 1.0 / (tl.sum(totals, axis=0) + tl.sum(end_power, axis=0))
+
+    for block in tl.static_range(BLOCKS):
+        col = block * BLOCK_SIZE + lanes
+        tl.store(out + aligned + col, (powers[block] * scale).to(out.dtype.element_ty), mask=col < middle)
     tl.store(out + start + end, (end_power * scale).to(out.dtype.element_ty), mask=end_mask)
 
 
@@ -191,8 +210,8 @@ def split_pairs_kernel(
 ):
     """`split_rows_kernel` for 16-bit elements, which stay in pairs until they are needed: half as many registers hold a row.
 
-    Without vectors, `n_cols` and both strides are even. `zero` and `nought` are 0, which the compiler does not know: so it cannot see that a
-    pair is the same one as before, and does not keep what it unpacked, in twice as many registers.
+    Without vectors, `n_cols` and both strides are even. `zero` and `nought` are 0, which the compiler does not know: so it
+    cannot see that a pair is the same one as before, and does not keep what it unpacked, in twice as many registers.
     """
     row = (tl.program_id(0) // n_parts).to(tl.int64)
     part = tl.program_id(0) % n_parts
@@ -383,7 +402,7 @@ def plan(n_cols: int, itemsize: int, *, starts: Starts = "aligned", strided: boo
     `sharing`: what programs may share (`_sharing`).
 
     >>> plan(1000, 4, starts="alike")
-    Plan(kernel='rows', block_size=1024, num_warps=2, ragged=True, rows=1, registers=None)
+    Plan(kernel='rows', block_size=128, num_warps=1, ragged=True, rows=1, registers=None)
     """
     block_size = max(triton.next_power_of_2(n_cols), 16)
     if strided:
@@ -396,14 +415,16 @@ def plan(n_cols: int, itemsize: int, *, starts: Starts = "aligned", strided: boo
         parts = triton.cdiv(n_cols, 4096)
         ragged = starts == "alike"
         if sharing == "pairs" and itemsize == 2 and starts != "anywhere":
-            return Plan("pairs", 4096, 1, ragged, rows=parts, registers=88)
-        return Plan("split", 4096, 1, ragged, rows=parts, registers=160 if starts != "anywhere" else None)
-    if starts == "alike" and n_cols >= 512:
-        if block_size == WIDEST:
-            return Plan("rows", block_size, 8, ragged=True, registers=96)
-        return Plan("rows", block_size, max(2, block_size // 1024), ragged=True)
-    if block_size <= 512:
-        return Plan("rows", block_size, 4, rows=512 // block_size if block_size > 128 else 4)
+            return Plan("pairs", 4096, 1, ragged, rows=parts, registers=88 if n_cols <= 65536 else 80)
+        registers = {"aligned": 168, "alike": 176, "anywhere": None}[starts]
+        return Plan("split", 4096, 1, ragged, rows=parts, registers=registers)
+    if starts == "alike" and n_cols > 512:
+        num_warps = triton.next_power_of_2(triton.cdiv(n_cols, 32 * (56 if itemsize > 2 else 104)))
+        return Plan("rows", 32 * num_warps * VECTOR_BYTES // itemsize, num_warps, ragged=True)
+    if block_size <= 512 and itemsize == 2:
+        return Plan("rows", block_size, 2, rows=1024 // block_size)
+    if block_size <= 256:
+        return Plan("rows", block_size, 4, rows=min(4, 512 // block_size))
     if block_size <= 4096:
         return Plan("rows", block_size, max(2, block_size // 1024))
     if itemsize == 2:
@@ -425,34 +446,34 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     [0.25, 0.25, 0.25, 0.25]
     """
     key = _key(x, dim)
-    repeated = _repeated.get(key) if key else None
+    repeated = _repeated.get(key)
     if repeated:
-        out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        out = torch.empty_like(x) if repeated.contiguous else torch.empty(x.shape, dtype=x.dtype, device=x.device)
         if out.data_ptr() % VECTOR_BYTES == 0:
-            repeated(x, out)
+            repeated(x, out, key[-1])
             return out
     return _first(x, _checked(x, dim), key)
 
 
-def _key(x: torch.Tensor, dim: int) -> Hashable:
-    """All that `_first` depends on, so that what it launched can be launched again; None for what is never repeated.
+def _key(x: torch.Tensor, dim: int) -> tuple[Any, ...]:
+    """All that `_first` depends on, so that what it launched can be launched again; empty for what is never repeated.
 
     The plan and the compiled kernel depend on shape, strides, dtype and GPU, and on whether addresses are multiples of 16:
     Triton compiles a kernel anew where one of them makes a difference, and a kernel compiled for the others gives wrong
     results or fails.
     """
     if type(x) is not torch.Tensor or not x.is_cuda or x.layout != torch.strided or x.requires_grad or x.is_neg():
-        return None
+        return ()
     return x.shape, x.stride(), x.dtype, dim, x.data_ptr() % VECTOR_BYTES, x.get_device(), torch.cuda.current_device()
 
 
-def _first(x: torch.Tensor, dim: int, key: Hashable) -> torch.Tensor:
+def _first(x: torch.Tensor, dim: int, key: tuple[Any, ...]) -> torch.Tensor:
     """The softmax along `dim`, counted from the front; the launch is kept by its `key`, if it needs no copies of `x`."""
     x = x.resolve_neg()
     out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     if x.numel() == 0:
         return out
-    if 0 < dim < x.dim() - 1 or dim == 0 and x.dim() > 2:
+    if x.dim() > 2 and dim < x.dim() - 1:
         last = softmax(x.movedim(dim, -1).contiguous())
         return last.movedim(-1, dim).contiguous()
     if dim == 0 and x.dim() == 2:
@@ -536,22 +557,36 @@ class Repeated:
     longer than a small softmax.
     """
 
-    run: Callable[..., None]
+    compiled: Any
+    n_programs: int
     numbers: tuple[int, ...]
     """The arguments after the tensors; a compiled kernel is given its constants, too, and ignores them."""
-    n_partials: int
+    with_partials: bool
+    contiguous: bool
+    """Whether `x` is, so that `out` is made like it."""
 
-    def __call__(self, x: torch.Tensor, out: torch.Tensor) -> None:
-        """Do the same to tensors like the first ones (`_key`)."""
-        if self.n_partials:
-            self.run(x, out, torch.zeros(self.n_partials, dtype=torch.int64, device=x.device), *self.numbers)
-        else:
-            self.run(x, out, *self.numbers)
+    def __call__(self, x: torch.Tensor, out: torch.Tensor, device: int) -> None:
+        """Do the same to tensors like the first ones (`_key`), on the current GPU, whose number is `device`."""
+        numbers = self.numbers
+        if self.with_partials:
+            partials = torch.zeros(self.n_programs, dtype=torch.int64, device=x.device)
+            numbers = (partials.data_ptr(), *numbers)
+        runtime = triton.knobs.runtime
+        if runtime.launch_enter_hook.calls or runtime.launch_exit_hook.calls:  # a profiler wants to be told
+            self.compiled[self.n_programs, 1, 1](x, out, *numbers)
+            return
+        compiled = self.compiled
+        stream = triton.runtime.driver.active.get_current_stream(device)
+        # As `compiled[grid](…)` does it, but that no hooks are called, and addresses are given as numbers.
+        compiled.run(
+            *(self.n_programs, 1, 1, stream, compiled.function, compiled.packed_metadata, None, None, None),
+            *(x.data_ptr(), out.data_ptr(), *numbers),
+        )
 
 
 MOST_REPEATED = 4096
 """As many launches are kept; then all are forgotten, and kept anew."""
-_repeated: dict[Hashable, Repeated] = {}
+_repeated: dict[tuple[Any, ...], Repeated] = {}
 
 
 def launch(x: torch.Tensor, out: torch.Tensor, how: Plan) -> Repeated | None:
@@ -567,7 +602,7 @@ def launch(x: torch.Tensor, out: torch.Tensor, how: Plan) -> Repeated | None:
         compiled = kernel[(n_programs,)](x, out, *partials, *numbers, **constants, **options)
     if interpreted():
         return None
-    return Repeated(compiled[n_programs, 1, 1], (*numbers, *constants.values()), n_programs if shared else 0)
+    return Repeated(compiled, n_programs, (*numbers, *constants.values()), shared, x.is_contiguous())
 
 
 def arguments(x: torch.Tensor, out: torch.Tensor, how: Plan) -> tuple[int, Any, tuple[int, ...], dict[str, int]]:
@@ -576,7 +611,8 @@ def arguments(x: torch.Tensor, out: torch.Tensor, how: Plan) -> tuple[int, Any, 
     vector = VECTOR_BYTES // x.element_size() if how.ragged else 1
     block = {"BLOCK_SIZE": how.block_size}
     if how.kernel == "rows" and how.ragged:
-        return n_rows, ragged_rows_kernel, (x.stride(0), n_cols), {"VECTOR": vector, **block}
+        constants = {"VECTOR": vector, **block, "BLOCKS": triton.cdiv(n_cols, how.block_size)}
+        return n_rows, ragged_rows_kernel, (x.stride(0), n_cols), constants
     if how.kernel == "rows":
         strides = (*x.stride(), *out.stride())
         return triton.cdiv(n_rows, how.rows), rows_kernel, (*strides, n_rows, n_cols), {"ROWS": how.rows, **block}
