@@ -119,16 +119,25 @@ class Comparison:
         rows = self._rows()
         widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-        return "\n".join([self._title(), *lines])
+        return "\n".join([self._title(), *lines, *self._note()])
 
     def _repr_html_(self) -> str:
         head, *body = self._rows()
         cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
         rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
-        return f"<table><caption>{escape(self._title())}</caption><tr>{cells}</tr>{rows}</table>"
+        note = "".join(f"<small>{escape(line)}</small>" for line in self._note())
+        return f"<table><caption>{escape(self._title())}</caption><tr>{cells}</tr>{rows}</table>{note}"
 
     def _title(self) -> str:
         return f"{self.machine.name}, {WAYS[self.how]}"
+
+    def _note(self) -> list[str]:
+        """What is to be known where the bytes fit into the cache."""
+        n_bytes = self.timings[0].n_bytes
+        if n_bytes is None or n_bytes > self.machine.l2:
+            return []
+        sizes = f"The {n_bytes / MIB:.1f} MiB fit in the L2 cache of {self.machine.l2 / MIB:.0f} MiB"
+        return [f"{sizes}: they are read from memory, but what is written may stay in the cache."]
 
     def _rows(self) -> list[list[str]]:
         """The table's cells, its head first; columns about bytes only if bytes are known."""

@@ -157,6 +157,14 @@ def test_what_fits_into_the_cache_is_told_apart(times: dict[object, list[float]]
         compare(NOTHING, n_bytes=8 * MIB)
 
 
+def test_a_table_says_where_writes_may_stay_in_the_cache(times: dict[object, list[float]]) -> None:
+    note = "The 60.0 MiB fit in the L2 cache of 60 MiB: they are read from memory, but what is written may stay in the cache."
+    inside, outside = compare(NOTHING, n_bytes=60 * MIB), compare(NOTHING, n_bytes=60 * MIB + 2)
+    assert repr(inside).endswith(f"\n{note}")
+    assert note in inside._repr_html_()
+    assert "fit in" not in repr(outside) + repr(compare(NOTHING))
+
+
 def test_a_failing_call_is_named(times: dict[object, list[float]]) -> None:
     def broken() -> None:
         raise KeyError("rows")
