@@ -43,6 +43,9 @@ REPLAYED = 500
 LAUNCHED = 50
 """Calls in a row while the host's time is taken. The driver queues about a thousand launches before it makes Python wait."""
 
+MOST_AHEAD = 32
+"""How many times the cache is overwritten for each call before the first, so that all are queued when the GPU comes to them."""
+
 
 class CannotMeasure(PlainError, RuntimeError):
     """There is no GPU here, or kernels are interpreted."""
@@ -312,26 +315,33 @@ def _copy_of(n_bytes: int) -> Call:
 def _cold(call: Call) -> Sampler:
     """Between two events on the GPU, each call after the L2 cache was overwritten, as `triton.testing.do_bench` does it.
 
-    First the GPU gets work for a while, so that Python stays ahead of it: else a call of several kernels would be charged
-    for waiting for its launches.
+    All calls are queued while the GPU still has other work, so that none is charged for waiting until Python has launched it.
+    That work is doubled until it is enough, up to `MOST_AHEAD` overwritings a call.
     """
     import torch
 
     call()
     junk_bytes = max(256 * MIB, 4 * machine().l2)
+    ahead = 1
 
     def sample(count: int) -> list[float]:
-        junk = torch.empty(junk_bytes, dtype=torch.int8, device="cuda")
-        events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
-        for _ in range(count):
-            junk.zero_()
-        for begin, end in events:
-            junk.zero_()
-            begin.record()
-            call()
-            end.record()
-        torch.cuda.synchronize()
-        return [begin.elapsed_time(end) for begin, end in events]
+        nonlocal ahead
+        while True:
+            junk = torch.empty(junk_bytes, dtype=torch.int8, device="cuda")
+            idle, *events = (torch.cuda.Event(enable_timing=True) for _ in range(1 + 2 * count))
+            for _ in range(ahead * count):
+                junk.zero_()
+            idle.record()
+            for begin, end in zip(events[::2], events[1::2], strict=True):
+                junk.zero_()
+                begin.record()
+                call()
+                end.record()
+            too_late = idle.query()
+            torch.cuda.synchronize()
+            if not too_late or ahead >= MOST_AHEAD:
+                return [begin.elapsed_time(end) for begin, end in zip(events[::2], events[1::2], strict=True)]
+            ahead *= 2
 
     return sample
 

@@ -133,6 +133,59 @@ def test_bytes_in_the_cache_make_no_bandwidth(how: bench.How, times: dict[object
         compare(NOTHING, n_bytes=10**9, how=how)
 
 
+class Simulation:
+    """A CPU that queues work and a GPU that does it, with clocks in µs. Overwriting takes the GPU 60, queueing the CPU 5."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.cpu = self.gpu = 0.0
+        simulation = self
+
+        class Event:
+            def __init__(self, enable_timing: bool) -> None:
+                self.at = 0.0
+
+            def record(self) -> None:
+                simulation.queue(0)
+                self.at = simulation.gpu
+
+            def query(self) -> bool:
+                return self.at <= simulation.cpu
+
+            def elapsed_time(self, end: Event) -> float:
+                return (end.at - self.at) / 1000
+
+        class Junk:
+            def zero_(self) -> None:
+                simulation.queue(60)
+
+        monkeypatch.setattr(bench, "machine", lambda: H200)
+        monkeypatch.setattr(torch, "empty", lambda *_, **__: Junk())
+        monkeypatch.setattr(torch.cuda, "Event", Event)
+        monkeypatch.setattr(torch.cuda, "synchronize", self.synchronize)
+
+    def queue(self, gpu: float, cpu: float = 5) -> None:
+        self.cpu += cpu
+        self.gpu = max(self.gpu, self.cpu) + gpu
+
+    def synchronize(self) -> None:
+        self.cpu = max(self.cpu, self.gpu)
+
+
+@pytest.mark.parametrize("python", [5, 100, 900], ids="{} µs of Python".format)
+def test_a_cold_call_is_not_charged_for_waiting_until_it_is_launched(python: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launcher of 100 µs once had a kernel of 3 µs read as 90."""
+    gpu = Simulation(monkeypatch)
+    sample = bench._cold(lambda: gpu.queue(3, cpu=python))
+    assert sample(20) == pytest.approx([0.003] * 20)
+
+
+def test_a_call_that_python_cannot_queue_in_time_still_comes_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = Simulation(monkeypatch)
+    times = bench._cold(lambda: gpu.queue(3, cpu=50_000))(4)
+    assert len(times) == 4
+    assert max(times) > 10
+
+
 # --- what cannot be ---------------------------------------------------------------------------------------------------
 
 
