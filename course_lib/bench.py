@@ -180,11 +180,13 @@ def compare(
     a copy of as many bytes (half of them read, half written) joins in as "copy", unless `calls` has its own.
 
     Raises `CannotMeasure` without a GPU, `CallFailed` if a call does, `ImpossibleFigure` for a bandwidth above the device's
-    peak, and `ValueError` for `n_bytes` where calls find their data in the L2 cache.
+    peak, and `ValueError` for nothing to measure, and for `n_bytes` where calls find their data in the L2 cache.
     """
     here = machine()
     if not calls or rounds < 1 or samples < 1:
         raise ValueError(f"there is nothing to measure: {len(calls)} calls, {rounds} rounds, {samples} samples")
+    if n_bytes is not None and n_bytes < 2:
+        raise ValueError(f"n_bytes is what a call reads and writes, not {n_bytes}; leave it out where it is unknown")
     if n_bytes is not None and how != "cold":
         raise ValueError(f'n_bytes goes with how="cold" only: with "{how}" the data need not come from memory')
     timed = {COPY: _copy_of(n_bytes), **calls} if n_bytes and COPY not in calls else dict(calls)

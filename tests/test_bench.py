@@ -18,7 +18,7 @@ from course_lib import bench
 from course_lib.bench import COPY, CallFailed, CannotMeasure, ImpossibleFigure, Machine, Timing, compare, host_time, replay
 from course_lib.device import Decision
 from course_lib.machine.specs import MIB
-from course_lib.records import load
+from course_lib.records import load, record
 
 H200 = Machine("NVIDIA H200", peak=4800.0, l2=60 * MIB)
 NOTHING = {"ours": lambda: None}
@@ -127,6 +127,11 @@ def test_measuring_nothing_is_an_error(fields: dict[str, Any], times: dict[objec
         compare(**{"calls": NOTHING, **fields})
 
 
+def test_a_call_of_no_bytes_is_an_error(times: dict[object, list[float]]) -> None:
+    with pytest.raises(ValueError, match="n_bytes is what a call reads and writes, not 0"):
+        compare(NOTHING, n_bytes=0)
+
+
 @pytest.mark.parametrize("how", ["replay", "host"])
 def test_bytes_in_the_cache_make_no_bandwidth(how: bench.How, times: dict[object, list[float]]) -> None:
     with pytest.raises(ValueError, match="need not come from memory"):
@@ -195,6 +200,12 @@ def test_a_figure_above_the_peak_is_an_error(times: dict[object, list[float]]) -
     with pytest.raises(ImpossibleFigure, match="ours: 33333 GB/s, and NVIDIA H200 moves 4800 at most") as error:
         compare(NOTHING, n_bytes=10**9)
     assert error.value.name == "ours"
+
+
+def test_no_time_at_all_is_above_the_peak(times: dict[object, list[float]]) -> None:
+    times[NOTHING["ours"]] = [0.0]
+    with pytest.raises(ImpossibleFigure, match="ours: inf GB/s"):
+        compare(NOTHING, n_bytes=10**9)
 
 
 def test_a_single_quantile_above_the_peak_is_one_too() -> None:
@@ -380,3 +391,10 @@ def test_the_shapes_are_those_of_the_article_and_of_long_rows() -> None:
     every = list(benchmark.shapes(None))
     assert [(m, n) for _, m, n, how in every if "replay" in how] == [(64, 128 * i) for i in range(2, 17)]
     assert {(dtype, m) for dtype, m, _, how in every if how == ("cold",)} == {(dtype, 4096) for dtype in benchmark.DTYPES}
+
+
+def test_the_record_of_the_h200_has_every_shape() -> None:
+    found = record("softmax", "h200")
+    for provider in ("copy", "naive", "torch", "ours"):
+        points = {(one.dtype, one.m, one.n, one.how) for one in found.select(provider=provider)}
+        assert points == {(dtype, m, n, how) for dtype, m, n, ways in benchmark.shapes(None) for how in ways}
