@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -31,6 +32,8 @@ WIDEST = 16384
 """The longest row that one program holds in its registers."""
 LONGEST_SPLIT = 2**24
 """The longest row that programs share."""
+FEW_ROWS = 256
+"""So few rows leave much of a GPU idle: each may have more warps."""
 MOST_STRIDED = 512
 """The longest row whose elements may lie apart; of longer ones a contiguous copy is made first."""
 
@@ -395,11 +398,19 @@ class Plan:
 
 
 @functools.cache
-def plan(n_cols: int, itemsize: int, *, starts: Starts = "aligned", strided: bool = False, sharing: Sharing = "none") -> Plan:
+def plan(
+    n_cols: int,
+    itemsize: int,
+    *,
+    starts: Starts = "aligned",
+    strided: bool = False,
+    sharing: Sharing = "none",
+    few: bool = False,
+) -> Plan:
     """The plan for rows of `n_cols` elements of `itemsize` bytes, as it proved fastest on an H200 (benchmarks/softmax.py).
 
     `starts`: where rows begin. `strided`: whether elements of a row lie apart, and those of neighbouring rows side by side.
-    `sharing`: what programs may share (`_sharing`).
+    `sharing`: what programs may share (`_sharing`). `few`: whether there are at most `FEW_ROWS` rows.
 
     >>> plan(1000, 4, starts="alike")
     Plan(kernel='rows', block_size=128, num_warps=1, ragged=True, rows=1, registers=None)
@@ -420,7 +431,10 @@ def plan(n_cols: int, itemsize: int, *, starts: Starts = "aligned", strided: boo
         return Plan("split", 4096, 1, ragged, rows=parts, registers=registers)
     if starts == "alike" and n_cols > 512:
         num_warps = triton.next_power_of_2(triton.cdiv(n_cols, 32 * (56 if itemsize > 2 else 104)))
-        return Plan("rows", 32 * num_warps * VECTOR_BYTES // itemsize, num_warps, ragged=True)
+        registers = 128 if num_warps == 4 and 8192 < n_cols <= 13312 else None  # else three programs fit where four might
+        return Plan("rows", 32 * num_warps * VECTOR_BYTES // itemsize, num_warps, ragged=True, registers=registers)
+    if few and block_size <= 4096:
+        return Plan("rows", block_size, max(1, block_size // 512))
     if block_size <= 512 and itemsize == 2:
         return Plan("rows", block_size, 2, rows=1024 // block_size)
     if block_size <= 256:
@@ -447,12 +461,8 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """
     key = _key(x, dim)
     repeated = _repeated.get(key)
-    if repeated:
-        out = torch.empty_like(x) if repeated.contiguous else torch.empty(x.shape, dtype=x.dtype, device=x.device)
-        if out.data_ptr() % VECTOR_BYTES == 0:
-            repeated(x, out, key[-1])
-            return out
-    return _first(x, _checked(x, dim), key)
+    out = repeated(x, key[-1]) if repeated else None
+    return _first(x, _checked(x, dim), key) if out is None else out
 
 
 def _key(x: torch.Tensor, dim: int) -> tuple[Any, ...]:
@@ -462,7 +472,7 @@ def _key(x: torch.Tensor, dim: int) -> tuple[Any, ...]:
     Triton compiles a kernel anew where one of them makes a difference, and a kernel compiled for the others gives wrong
     results or fails.
     """
-    if type(x) is not torch.Tensor or not x.is_cuda or x.layout != torch.strided or x.requires_grad or x.is_neg():
+    if type(x) is not torch.Tensor or x.layout is not torch.strided or x.requires_grad or x.is_neg() or not x.is_cuda:
         return ()
     return x.shape, x.stride(), x.dtype, dim, x.data_ptr() % VECTOR_BYTES, x.get_device(), torch.cuda.current_device()
 
@@ -485,7 +495,7 @@ def _first(x: torch.Tensor, dim: int, key: tuple[Any, ...]) -> torch.Tensor:
     if key and launched and (rows.data_ptr(), out.data_ptr() % VECTOR_BYTES) == (x.data_ptr(), 0):
         if len(_repeated) >= MOST_REPEATED:
             _repeated.clear()
-        _repeated[key] = launched
+        _repeated[key] = replace(launched, contiguous=x.is_contiguous())
     return out
 
 
@@ -525,7 +535,8 @@ def _launch(x: torch.Tensor, out: torch.Tensor) -> Repeated | None:
         x = x.contiguous()
     rows = out if out.stride(1) == 1 or n_cols == 1 else torch.empty_like(x)
     sharing = "none" if x.element_size() == 8 or n_cols > LONGEST_SPLIT else _sharing(x.device)
-    launched = launch(x, rows, plan(n_cols, x.element_size(), starts=_starts(x, rows), sharing=sharing))
+    few = x.shape[0] <= FEW_ROWS
+    launched = launch(x, rows, plan(n_cols, x.element_size(), starts=_starts(x, rows), sharing=sharing, few=few))
     if rows is not out:
         out.copy_(rows)
     return launched if x is original and rows is out else None
@@ -549,39 +560,46 @@ def _sharing(device: torch.device) -> Sharing:
     return "pairs" if torch.cuda.get_device_capability(device) >= (8, 0) else "rows"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Repeated:
-    """A launch that can be made again, of the compiled kernel itself.
+    """A launch that can be made again, of the compiled kernel itself, for tensors like the first ones (`_key`).
 
     Going by `kernel[grid](…)` each time, Triton finds out again what it must have compiled for these arguments: that takes
-    longer than a small softmax.
+    longer than a small softmax. What is called here is what Triton itself calls in the end, in all versions from 3.6 to 3.9.
     """
 
-    compiled: Any
+    run: Callable[..., None]
+    function: Any
+    metadata: Any
+    stream: Callable[[int], int]
+    """The current stream of a GPU, by the GPU's number."""
     n_programs: int
     numbers: tuple[int, ...]
     """The arguments after the tensors; a compiled kernel is given its constants, too, and ignores them."""
     with_partials: bool
-    contiguous: bool
-    """Whether `x` is, so that `out` is made like it."""
+    contiguous: bool = False
+    """Whether `x` is known to be, so that the result can be made like it, which is faster."""
 
-    def __call__(self, x: torch.Tensor, out: torch.Tensor, device: int) -> None:
-        """Do the same to tensors like the first ones (`_key`), on the current GPU, whose number is `device`."""
+    @classmethod
+    def of(cls, compiled: Any, n_programs: int, numbers: tuple[int, ...], with_partials: bool) -> Repeated:
+        """A launch of a kernel that Triton compiled, and has launched before."""
+        stream = triton.runtime.driver.active.get_current_stream
+        return cls(compiled.run, compiled.function, compiled.packed_metadata, stream, n_programs, numbers, with_partials)
+
+    def __call__(self, x: torch.Tensor, device: int) -> torch.Tensor | None:
+        """The result, computed on the current GPU, whose number is `device`; None if this launch is not like the first one."""
+        out = torch.empty_like(x) if self.contiguous else torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        address = out.data_ptr()
+        hooks = triton.knobs.runtime
+        if address % VECTOR_BYTES or hooks.launch_enter_hook.calls or hooks.launch_exit_hook.calls:
+            return None  # a profiler is told of launches that go by Triton's own way
         numbers = self.numbers
         if self.with_partials:
             partials = torch.zeros(self.n_programs, dtype=torch.int64, device=x.device)
             numbers = (partials.data_ptr(), *numbers)
-        runtime = triton.knobs.runtime
-        if runtime.launch_enter_hook.calls or runtime.launch_exit_hook.calls:  # a profiler wants to be told
-            self.compiled[self.n_programs, 1, 1](x, out, *numbers)
-            return
-        compiled = self.compiled
-        stream = triton.runtime.driver.active.get_current_stream(device)
-        # As `compiled[grid](…)` does it, but that no hooks are called, and addresses are given as numbers.
-        compiled.run(
-            *(self.n_programs, 1, 1, stream, compiled.function, compiled.packed_metadata, None, None, None),
-            *(x.data_ptr(), out.data_ptr(), *numbers),
-        )
+        stream = self.stream(device)
+        self.run(self.n_programs, 1, 1, stream, self.function, self.metadata, None, None, None, x.data_ptr(), address, *numbers)
+        return out
 
 
 MOST_REPEATED = 4096
@@ -602,7 +620,7 @@ def launch(x: torch.Tensor, out: torch.Tensor, how: Plan) -> Repeated | None:
         compiled = kernel[(n_programs,)](x, out, *partials, *numbers, **constants, **options)
     if interpreted():
         return None
-    return Repeated(compiled, n_programs, (*numbers, *constants.values()), shared, x.is_contiguous())
+    return Repeated.of(compiled, n_programs, (*numbers, *constants.values()), shared)
 
 
 def arguments(x: torch.Tensor, out: torch.Tensor, how: Plan) -> tuple[int, Any, tuple[int, ...], dict[str, int]]:
