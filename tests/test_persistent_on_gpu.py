@@ -6,6 +6,10 @@ python -m pytest tests/test_persistent_on_gpu.py -rs
 from __future__ import annotations
 
 import ctypes
+import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -149,6 +153,25 @@ def test_no_call_spoils_a_later_one(order: str) -> None:
         for n_rows, n_cols, dtype in ORDERS[order]:
             x = numbers(n_rows, n_cols, dtype=dtype)
             assert_softmax(persistent_softmax(x), x)
+
+
+STALE = {
+    "128x1024:float32 128x781:float32": "misaligned address",
+    "128x1024:float32 128x1024:float16": "(NaN|wrong|illegal memory access)",
+    "128x256:float32 129x255:float32": "(right|misaligned address)",
+    "128x1024:float32 1024x128:float32:t": "(NaN|wrong|illegal memory access)",
+}
+
+
+@pytest.mark.parametrize("calls", STALE)
+def test_what_becomes_of_a_cache_by_block_size_alone(calls: str) -> None:
+    """What the lesson says of it is so: the second call is spoiled by the kernel of the first."""
+    command = [sys.executable, str(Path(__file__).with_name("launcher_of_the_trap.py")), *calls.split()]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1], timeout=120)
+    print(ended.stdout, ended.stderr[-500:])
+    first, second, *_ = ended.stdout.splitlines()
+    assert first.endswith(" right")
+    assert re.search(STALE[calls], second)
 
 
 def test_an_aligned_address_then_an_odd_one() -> None:
