@@ -23,6 +23,10 @@ def computed(x: torch.Tensor) -> torch.Tensor:
     return trace(persistent_softmax, x).result
 
 
+def of_the_negatives(x: torch.Tensor) -> torch.Tensor:
+    return persistent_softmax(torch._neg_view(x))
+
+
 def assert_softmax(got: torch.Tensor, x: torch.Tensor) -> None:
     assert got.is_contiguous()
     expected = torch.softmax(x.double(), 1).to(x.dtype)
@@ -77,6 +81,11 @@ def test_each_element_moves_once() -> None:
     seen = trace(persistent_softmax, x)
     assert sum(len(event.elements) for event in seen.reads(x)) == x.numel()
     assert sum(len(event.elements) for event in seen.events) == 2 * x.numel()
+
+
+def test_a_tensor_that_holds_the_negatives_of_what_lies_in_memory() -> None:
+    x = torch.randn(7, 20)
+    torch.testing.assert_close(trace(of_the_negatives, x).result, torch.softmax(-x, 1))
 
 
 def test_the_naive_form_is_a_softmax() -> None:

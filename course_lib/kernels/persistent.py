@@ -9,6 +9,7 @@ Not here: columns that lie apart, and rows longer than a block. `softmax.py` has
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 import triton
@@ -74,7 +75,7 @@ def choose(n_cols: int, itemsize: int, most_shared: int) -> Choice:
     """
     block_size = triton.next_power_of_2(n_cols)
     num_warps = min(32, max(4, block_size // 512))
-    rows_ahead = (most_shared - 8 * num_warps) // (block_size * itemsize)
+    rows_ahead = max(0, most_shared - 8 * num_warps) // (block_size * itemsize)
     return Choice(block_size, num_warps, num_stages=1 + min(MOST_STAGES - 1, rows_ahead))
 
 
@@ -92,20 +93,20 @@ def persistent_softmax(x: torch.Tensor) -> torch.Tensor:
     [0.25, 0.25, 0.25, 0.25]
     """
     _check(x)
+    x = x.resolve_neg()  # torch.imag of a conjugate holds the negatives of what lies in memory
     out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     if x.numel() == 0:
         return out
     n_rows, n_cols = x.shape
     with torch.cuda.device_of(x):  # Triton compiles for the current GPU, and launches there
-        how = choose(n_cols, x.element_size(), _architecture(x).max_shared_per_block)
-        arguments = (x, out, x.stride(0), out.stride(0), n_rows, n_cols, how.block_size, how.num_stages)
-        n_programs = min(n_rows, _programs_at_once(x, arguments, how.num_warps))
-        persistent_kernel[(n_programs,)](*arguments, num_warps=how.num_warps)
+        how, at_once = _known.get(key := _Specialisation.of(x)) or _find_out(x, out, key)
+        persistent_kernel[(min(n_rows, at_once),)](
+            x, out, x.stride(0), out.stride(0), n_rows, n_cols, how.block_size, how.num_stages, num_warps=how.num_warps
+        )
     return out
 
 
-@dataclass(frozen=True)
-class _Specialisation:
+class _Specialisation(NamedTuple):
     """All that what is compiled depends on: one entry for each, or a later call gets the number of an earlier one.
 
     Triton compiles a kernel anew for every GPU, dtype, and constant; and for numbers that are 1 or multiples of 16, and
@@ -123,29 +124,33 @@ class _Specialisation:
         return cls(x.device, x.dtype, x.shape[1], x.stride(0), x.data_ptr() % 16)
 
 
-_at_once: dict[_Specialisation, int] = {}
+_known: dict[_Specialisation, tuple[Choice, int]] = {}
+"""The choice for a specialisation, and how many of its programs run at once. Compiled kernels are kept by Triton alone."""
 
 
-def _programs_at_once(x: torch.Tensor, arguments: tuple[object, ...], num_warps: int) -> int:
-    """How many programs of a launch with these arguments run at once on `x`'s GPU, which is the current one."""
+def _find_out(x: torch.Tensor, out: torch.Tensor, key: _Specialisation) -> tuple[Choice, int]:
+    """Choose for `x`, compile, ask what that needs, and see how many programs of it run at once on the current GPU."""
     if interpreted():
-        return PROGRAMS_WITHOUT_GPU
-    key = _Specialisation.of(x)
-    if key not in _at_once:
-        compiled = persistent_kernel.warmup(*arguments, num_warps=num_warps, grid=(1,))
-        compiled._init_handles()  # loads it onto the GPU: only then its registers are known
-        architecture = _architecture(x)
-        needs = Resources(compiled.n_regs, compiled.metadata.shared, num_warps * architecture.warp_size)
-        # It has been loaded, so one program fits at least, even where `_architecture` had to guess.
-        fitting = max(1, min(programs_by_resource(needs, architecture).values()))
-        _at_once[key] = fitting * torch.cuda.get_device_properties(x.device).multi_processor_count
-    return _at_once[key]
+        return choose(x.shape[1], x.element_size(), most_shared=0), PROGRAMS_WITHOUT_GPU
+    architecture = _architecture(x)
+    how = choose(x.shape[1], x.element_size(), architecture.max_shared_per_block)
+    arguments = (x, out, x.stride(0), out.stride(0), *x.shape, how.block_size, how.num_stages)
+    _known[key] = how, programs_at_once(x, arguments, how.num_warps, architecture)
+    return _known[key]
+
+
+def programs_at_once(x: torch.Tensor, arguments: tuple[object, ...], num_warps: int, architecture: Architecture) -> int:
+    """How many programs of a launch of `persistent_kernel` with these arguments run at once on `x`'s GPU, the current one."""
+    compiled = persistent_kernel.warmup(*arguments, num_warps=num_warps, grid=(1,))
+    compiled._init_handles()  # loads it onto the GPU: only then its registers are known
+    needs = Resources(compiled.n_regs, compiled.metadata.shared, num_warps * architecture.warp_size)
+    # It has been loaded, so one program fits at least, even where `_architecture` had to guess.
+    fitting = max(1, min(programs_by_resource(needs, architecture).values()))
+    return fitting * torch.cuda.get_device_properties(x.device).multi_processor_count
 
 
 def _architecture(x: torch.Tensor) -> Architecture:
     """What a multiprocessor of `x`'s GPU has: where its generation is not known here, what the last one before it has."""
-    if interpreted():
-        return ARCHITECTURES["sm_90"]
     if torch.version.hip is not None:
         name = torch.cuda.get_device_properties(x.device).gcnArchName.partition(":")[0]
         return ARCHITECTURES.get(name, ARCHITECTURES["gfx90a"])
