@@ -91,23 +91,22 @@ PERSISTENT_SOFTMAX = Exercise(
         {"m": 7, "n": 5},
         {"m": 3, "n": 6, "values": "far from 0"},
         {"m": 2, "n": 5, "layout": "wider"},
-        {"m": 5, "n": 3, "layout": "row expanded"},
+        {"m": 5, "n": 6, "layout": "row expanded"},
         {"m": 5, "n": 64},
         {"m": 6, "n": 61},
-        {"m": 64, "n": 4},
-        {"m": 65, "n": 4},
+        {"m": 64, "n": 5},
+        {"m": 65, "n": 5},
         {"m": 100, "n": 33, "layout": "wider"},
         {"m": 131, "n": 1},
         {"m": 300, "n": 5},
-        {"m": 9, "n": 129, "values": "far from 0"},
+        {"m": 9, "n": 33, "values": "far from 0"},
         {"m": 3, "n": 1030},
-        {"m": 2, "n": 2051},
         {"m": 0, "n": 5},
     ),
     straddle=_straddle,
     drawn=lambda numbers: (
         {"m": numbers.randint(66, 200), "n": numbers.randint(2, 60)},
-        {"m": numbers.randint(2, 40), "n": 97},
+        {"m": numbers.randint(2, 40), "n": 47},
     ),
     tolerance=Tolerance(rtol=1e-4, atol=1e-9),
     torch_may="allocate",
@@ -133,7 +132,7 @@ PERSISTENT_SOFTMAX = Exercise(
         Hint(
             "In the loop everything depends on `row`, not on `tl.program_id(0)`: the pointers of the load and those of the "
             "store. A pointer that is moved on from turn to turn has to move by all the programs' rows.",
-            frozenset({"unwritten", "mismatch", "race", "input_changed", "crash"}),
+            frozenset({"unwritten", "mismatch", "race", "input_changed"}),
         ),
         Hint(
             "Row number `row` of `x` begins at `row * x.stride(0)`, that of the result at `row * out.stride(0)`: in a part "
@@ -148,6 +147,11 @@ PERSISTENT_SOFTMAX = Exercise(
             "on the store. The maximum and the sum are those of this row alone.",
             frozenset({"undefined_lanes", "nan", "scaled", "mismatch", "tail", "constant", "read_back", "too_much_traffic"})
             | {f"{access}_out_of_bounds:{mask}" for access in ("load", "store") for mask in ("unmasked", "masked")},
+        ),
+        Hint(
+            "A number of programs that comes of a division may be rounded down to 0, and nothing is started: it is at least 1.",
+            frozenset({"unwritten:no_program"}),
+            asked=False,
         ),
         Hint(
             "A row can be longer than a block size that you write down: let the block cover it, with "
@@ -245,21 +249,21 @@ PROGRAMS_PER_SM = Exercise(
             frozenset({"crash"}),
         ),
         Hint(
+            "Places: a multiprocessor has `sm.max_warps` for warps, and `sm.max_blocks` for programs, however small they are.",
+            frozenset({"mismatch"}),
+            case="registers=(16|24|31|32),.*num_warps=(1|2|8)",
+        ),
+        Hint(
             "Registers: a warp takes `registers` for each of its 32 threads, rounded up to a multiple of `sm.register_unit`. "
             "Each of the `sm.partitions` parts has `sm.registers // sm.partitions`, and holds whole warps.",
             frozenset({"mismatch"}),
             case="shared=0,",
         ),
         Hint(
-            "Places: a multiprocessor has `sm.max_warps` for warps, and `sm.max_blocks` for programs, however small they are.",
-            frozenset({"mismatch"}),
-            case="registers=(16|24|31|32),.*num_warps=(1|2|8)",
-        ),
-        Hint(
             "Shared memory: a program takes `shared` and `sm.shared_reserve` together, rounded up to a multiple of "
-            "`sm.shared_unit`, out of `sm.shared`. If `shared` alone is more than `sm.max_shared_per_block`, none fits.",
+            "`sm.shared_unit`, out of `sm.shared`. Each program pays the reserve anew.",
             frozenset({"mismatch"}),
-            case=r"registers=24, shared=\d{4,}",
+            case=r"shared=[1-9]",
         ),
         Hint(
             "Nearly the answer: `per_warp = round_up(32 * registers, sm.register_unit)`, `warps = sm.partitions * "
