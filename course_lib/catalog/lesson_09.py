@@ -137,9 +137,8 @@ PERSISTENT_SOFTMAX = Exercise(
         Hint(
             "Row number `row` of `x` begins at `row * x.stride(0)`, that of the result at `row * out.stride(0)`: in a part "
             "of a wider matrix the rows of `x` lie further apart. So pass both.",
-            frozenset(
-                {"load_out_of_bounds:strides", "store_out_of_bounds:strides", "mismatch", "first_block_only", "reversed"}
-            ),
+            frozenset({"mismatch", "first_block_only", "reversed", "shifted"})
+            | {f"{access}_out_of_bounds:{how}" for access in ("load", "store") for how in ("strides", "program")},
             case="wider|expanded",
         ),
         Hint(

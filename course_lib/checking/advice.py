@@ -12,8 +12,8 @@ _YIELD_FROM = (
 MESSAGES = {
     "'Autotuner' object is not callable": "A kernel is started with a grid: `kernel[grid](…)`.",
     "is launched with all its": (
-        "Launch the kernel itself, `kernel[grid](…)`: Triton finds what it has compiled. Or give the compiled one all arguments "
-        "in their order, constants too."
+        "Launch the kernel itself, `kernel[grid](…)`: Triton finds what it has compiled. Or give the compiled one all "
+        "arguments in their order, constants too."
     ),
     "compiled for other arguments is launched": (
         "Let Triton look for its compiled kernels itself: launch `kernel[grid](…)`, and keep no more than numbers such as the "
