@@ -132,7 +132,7 @@ PERSISTENT_SOFTMAX = Exercise(
         Hint(
             "In the loop everything depends on `row`, not on `tl.program_id(0)`: the pointers of the load and those of the "
             "store. A pointer that is moved on from turn to turn has to move by all the programs' rows.",
-            frozenset({"unwritten", "mismatch", "race", "input_changed"}),
+            frozenset({"unwritten", "mismatch", "first_block_only", "periodic", "race", "input_changed"}),
         ),
         Hint(
             "Row number `row` of `x` begins at `row * x.stride(0)`, that of the result at `row * out.stride(0)`: in a part "
@@ -234,6 +234,11 @@ PROGRAMS_PER_SM = Exercise(
         _of("T4", 100, 0, 32),
         _of("A100", 168, 0, 4),
         _of("H200", 200, 0, 5),
+        _of("RTX 4090", 100, 0, 2),
+        _of("RTX 4090", 73, 0, 4),
+        _of("A100", 41, 0, 5),
+        _of("RTX 4090", 57, 20_000, 2),
+        _of("RTX 4090", 73, 5000, 1),
     ),
     drawn=_some_needs,
     hints=(
