@@ -218,9 +218,7 @@ def test_a_kernel_without_shared_memory() -> None:
     """One warp exchanges nothing through it, and one stage keeps nothing there: a limit of 0 bytes is no limit."""
     x, arguments, compiled = _compiled(32, 1, 1)
     assert compiled.metadata.shared == 0
-    assert (
-        programs_at_once(x, arguments, 1, module._architecture(x)) >= torch.cuda.get_device_properties(0).multi_processor_count
-    )
+    assert programs_at_once(arguments, 1, module._architecture(x)) >= torch.cuda.get_device_properties(0).multi_processor_count
 
 
 def test_a_compiled_kernel_must_be_given_its_constants() -> None:
@@ -249,7 +247,7 @@ def test_as_many_programs_as_the_driver_says(n_cols: int, num_warps: int, num_st
     )
     assert status == 0
     sms = torch.cuda.get_device_properties(0).multi_processor_count
-    assert programs_at_once(x, arguments, num_warps, module._architecture(x)) == found.value * sms
+    assert programs_at_once(arguments, num_warps, module._architecture(x)) == found.value * sms
 
 
 def test_it_is_compiled_once_for_any_number_of_rows() -> None:

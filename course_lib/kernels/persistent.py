@@ -9,7 +9,7 @@ Not here: columns that lie apart, and rows longer than a block. `softmax.py` has
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import triton
@@ -99,10 +99,12 @@ def persistent_softmax(x: torch.Tensor) -> torch.Tensor:
         return out
     n_rows, n_cols = x.shape
     with torch.cuda.device_of(x):  # Triton compiles for the current GPU, and launches there
-        how, at_once = _known.get(key := _Specialisation.of(x)) or _find_out(x, out, key)
-        persistent_kernel[(min(n_rows, at_once),)](
-            x, out, x.stride(0), out.stride(0), n_rows, n_cols, how.block_size, how.num_stages, num_warps=how.num_warps
-        )
+        key = _Specialisation.of(x)
+        if key not in _known:
+            _known[key] = _find_out(x, out)
+        how, at_once = _known[key]
+        arguments = (x, out, x.stride(0), out.stride(0), n_rows, n_cols, how.block_size, how.num_stages)
+        persistent_kernel[(min(n_rows, at_once),)](*arguments, num_warps=how.num_warps)
     return out
 
 
@@ -128,25 +130,29 @@ _known: dict[_Specialisation, tuple[Choice, int]] = {}
 """The choice for a specialisation, and how many of its programs run at once. Compiled kernels are kept by Triton alone."""
 
 
-def _find_out(x: torch.Tensor, out: torch.Tensor, key: _Specialisation) -> tuple[Choice, int]:
+def _find_out(x: torch.Tensor, out: torch.Tensor) -> tuple[Choice, int]:
     """Choose for `x`, compile, ask what that needs, and see how many programs of it run at once on the current GPU."""
+    n_rows, n_cols = x.shape
     if interpreted():
-        return choose(x.shape[1], x.element_size(), most_shared=0), PROGRAMS_WITHOUT_GPU
-    architecture = _architecture(x)
-    how = choose(x.shape[1], x.element_size(), architecture.max_shared_per_block)
-    arguments = (x, out, x.stride(0), out.stride(0), *x.shape, how.block_size, how.num_stages)
-    _known[key] = how, programs_at_once(x, arguments, how.num_warps, architecture)
-    return _known[key]
+        return choose(n_cols, x.element_size(), most_shared=0), PROGRAMS_WITHOUT_GPU
+    sm = _architecture(x)
+    how = choose(n_cols, x.element_size(), sm.max_shared_per_block)
+    arguments = (x, out, x.stride(0), out.stride(0), n_rows, n_cols, how.block_size, how.num_stages)
+    return how, programs_at_once(arguments, how.num_warps, sm)
 
 
-def programs_at_once(x: torch.Tensor, arguments: tuple[object, ...], num_warps: int, architecture: Architecture) -> int:
-    """How many programs of a launch of `persistent_kernel` with these arguments run at once on `x`'s GPU, the current one."""
+def programs_at_once(arguments: tuple[Any, ...], num_warps: int, sm: Architecture) -> int:
+    """How many programs of a launch of `persistent_kernel` with these arguments run at once on the current GPU.
+
+    `sm` is what its multiprocessors have.
+    """
     compiled = persistent_kernel.warmup(*arguments, num_warps=num_warps, grid=(1,))
     compiled._init_handles()  # loads it onto the GPU: only then its registers are known
-    needs = Resources(compiled.n_regs, compiled.metadata.shared, num_warps * architecture.warp_size)
+    needs = Resources(compiled.n_regs, compiled.metadata.shared, num_warps * sm.warp_size)
     # It has been loaded, so one program fits at least, even where `_architecture` had to guess.
-    fitting = max(1, min(programs_by_resource(needs, architecture).values()))
-    return fitting * torch.cuda.get_device_properties(x.device).multi_processor_count
+    fitting = max(1, min(programs_by_resource(needs, sm).values()))
+    gpu = torch.cuda.get_device_properties(torch.cuda.current_device())
+    return fitting * gpu.multi_processor_count
 
 
 def _architecture(x: torch.Tensor) -> Architecture:
