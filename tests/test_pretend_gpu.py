@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
+from course_lib.checking.assumptions import broken_assumption
 from course_lib.checking.check import check_file
 from course_lib.checking.findings import Report
 
@@ -115,3 +117,60 @@ def test_what_does_not_compile_beforehand_does_not_compile(judged: Callable[[str
     report = judged(source.replace("    mask = ", "    some = [i for i in range(3)]\n    mask = "))
     assert report.findings[0].kind == "does_not_compile"
     assert report.findings[0].source is not None and report.findings[0].source.text.startswith("some =")
+
+
+KEPT = """
+    key = KEY
+    if key not in kept:
+        kept[key] = double_kernel.warmup(x, out, x.numel(), BLOCK=64, grid=(1,))
+    kept[key][triton.cdiv(x.numel(), 64), 1, 1](x, out, x.numel(), 64)
+    return out
+
+kept = {}
+"""
+
+
+def test_a_compiled_kernel_that_is_kept_is_held_to_what_it_was_compiled_for(judged: Callable[[str], Report]) -> None:
+    source = DOUBLE[: DOUBLE.index("    HERE")] + KEPT
+    for key in ("x.numel()", "(x.dtype, x.numel() == 1, x.numel() % 16 == 0)"):
+        assert (report := judged(source.replace("KEY", key))).passed, report
+    report = judged(source.replace("KEY", "64"))
+    assert report.findings[0].kind == "crash"
+    assert "`n` was 1, which is compiled as a constant, and is 2" in report.findings[0].message
+    assert report.hint is not None and "Let Triton look" in report.hint
+
+
+X = torch.zeros(64)
+BROKEN: list[tuple[object, object, str | None]] = [
+    (32, 48, None),
+    (33, 32, None),
+    (33, 34, None),
+    (32, 33, "a multiple of 16 (32), and is 33"),
+    (0, 1, "a multiple of 16 (0), and is 1"),
+    (1, 1, None),
+    (1, 2, "1, which is compiled as a constant, and is 2"),
+    (2, 1, None),
+    (3, 2**31, "a number of 32 bits, and is a number of 64 bits"),
+    (1.0, 2.5, None),
+    (True, False, None),
+    (None, None, None),
+    (1.0, 2, "a float, and is a number of 32 bits"),
+    (X, X[4:], None),
+    (X[1:], X, None),
+    (X, X[1:], "a tensor that begins at a multiple of 16 bytes, and begins elsewhere"),
+    (torch.float32, X[1:], "a tensor that begins at a multiple of 16 bytes, and begins elsewhere"),
+    (X, X.half(), "a tensor of float32, and is a tensor of float16"),
+]
+
+
+@pytest.mark.parametrize(("then", "now", "words"), BROKEN)
+def test_what_a_compiled_kernel_takes_for_granted(then: object, now: object, words: str | None) -> None:
+    found = broken_assumption({"a": then, "b": 5}, {"a": now, "b": 5}, (), ())
+    assert found == (f"`a` was {words}" if words else None)
+
+
+def test_constants_are_compared_by_value_and_what_is_not_specialised_by_type() -> None:
+    assert broken_assumption({"B": 64}, {"B": 128}, ("B",), ()) == "`B` was the constant 64, and is 128"
+    assert broken_assumption({"B": 64}, {"B": 64}, ("B",), ()) is None
+    assert broken_assumption({"n": 64}, {"n": 3}, (), ("n",)) is None
+    assert broken_assumption({"n": 64}, {"n": 2**40}, (), ("n",)) is not None

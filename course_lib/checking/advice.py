@@ -11,6 +11,14 @@ _YIELD_FROM = (
 
 MESSAGES = {
     "'Autotuner' object is not callable": "A kernel is started with a grid: `kernel[grid](…)`.",
+    "is launched with all its": (
+        "Launch the kernel itself, `kernel[grid](…)`: Triton finds what it has compiled. Or give the compiled one all "
+        "arguments in their order, constants too."
+    ),
+    "compiled for other arguments is launched": (
+        "Let Triton look for its compiled kernels itself: launch `kernel[grid](…)`, and keep no more than numbers such as the "
+        "number of programs, by all that they depend on."
+    ),
     "without a grid": (
         "A kernel is started with `kernel[grid](…)`, where the grid is a tuple such as `(triton.cdiv(n, BLOCK_SIZE),)`."
     ),

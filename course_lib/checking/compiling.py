@@ -28,6 +28,7 @@ from triton import AsyncCompileMode, FutureKernel
 from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
 from triton.runtime._async_compile import active_mode
 from triton.runtime.autotuner import Autotuner
+from triton.runtime.driver import driver
 from triton.runtime.errors import OutOfResources, PTXASError
 from triton.runtime.jit import JITCallable, JITFunction
 
@@ -134,6 +135,8 @@ class _Compiler:
             answer(*arguments)
         except Exception as error:
             stopped = error
+        self.compiled |= {(self.target, self.where.case, kernel) for kernel in driver.active.launched}
+        driver.active.launched.clear()
         for refusal in self.refused.values():  # the answer may have caught it, but has launched that kernel in no other way
             if self.waits or isinstance(refusal, CompilerUnavailable):
                 raise refusal

@@ -10,8 +10,10 @@ Not here: interpreting (`interpreting.py`) and compiling (`compiling.py`).
 
 from __future__ import annotations
 
+import inspect
 import struct
 from contextlib import nullcontext
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +24,7 @@ from triton import knobs
 from triton.backends.compiler import GPUTarget
 from triton.runtime.driver import driver
 
+from course_lib.checking.assumptions import broken_assumption
 from course_lib.device import Device
 from course_lib.machine.specs import ARCHITECTURES
 
@@ -152,7 +155,9 @@ class _Driver:
     def __init__(self, capability: int) -> None:
         self.capability = capability
         self.utils = _Utils(capability)
-        self.launcher_cls = _Launcher
+        self.launched: set[str] = set()
+        """Kernels that were compiled beforehand and have been launched; it is for others to forget them."""
+        self.launcher_cls = partial(_Launcher, self.launched)
 
     def get_current_target(self) -> GPUTarget:
         return GPUTarget("cuda", self.capability, WARP)
@@ -206,13 +211,14 @@ def _registers(cubin: bytes) -> int:
 class _Launcher:
     """Takes the place of the last step of a launch: sees to it that a kernel gets all its arguments, and runs nothing."""
 
-    def __init__(self, source: Any, metadata: Any) -> None:
-        self.parameters = len(source.signature)
+    def __init__(self, launched: set[str], source: Any, metadata: Any) -> None:
+        self.launched, self.kernel, self.parameters = launched, source.fn.__name__, len(source.signature)
 
     def __call__(
         self, x: int, y: int, z: int, stream: Any, function: Any, packed: Any, metadata: Any, enter: Any, leave: Any, *args: Any
     ) -> None:
         _all_given(self.parameters, args)
+        self.launched.add(self.kernel)
 
 
 def _all_given(parameters: int, args: tuple[Any, ...]) -> None:
@@ -231,8 +237,8 @@ class _Uncompiled:
 
     refusal: type[Exception]
 
-    def __init__(self, kernel: Any, /, num_warps: int = 4, num_stages: int = 3, **_: Any) -> None:
-        self.kernel = kernel
+    def __init__(self, kernel: Any, arguments: dict[str, Any], num_warps: int = 4, num_stages: int = 3) -> None:
+        self.kernel, self.arguments = kernel, arguments
         self.name = kernel.__name__
         self.n_regs = min(255, REGISTERS // (WARP * num_warps))
         self.n_spills = 0
@@ -247,9 +253,22 @@ class _Uncompiled:
     def __getitem__(self, grid: Any) -> Any:
         def launch(*args: Any, stream: Any = None) -> None:
             _all_given(len(self.kernel.arg_names), args)
+            self._compiled_for(dict(zip(self.kernel.arg_names, args, strict=True)))
             self.kernel[grid[0], grid[1], grid[2]](*args)  # a compiled kernel takes all three
 
         return launch
+
+    def _compiled_for(self, arguments: dict[str, Any]) -> None:
+        """Raise if a launch breaks what this kernel was compiled for: on a GPU nobody looks."""
+        parameters = inspect.signature(self.kernel.fn).parameters
+        constants = [name for name, one in parameters.items() if "constexpr" in str(one.annotation)]
+        plain = self.kernel.kwargs.get("do_not_specialize") or ()
+        names = [self.kernel.arg_names[one] if isinstance(one, int) else one for one in plain]
+        if broken := broken_assumption(self.arguments, arguments, constants, names):
+            raise RuntimeError(
+                f"a kernel that was compiled for other arguments is launched: {broken}. On a GPU nobody looks: it may crash, "
+                "or write wrong numbers"
+            )
 
     def __getattr__(self, name: str) -> Any:
         raise self.refusal(f"only a kernel that was really compiled has `{name}`")
@@ -266,7 +285,12 @@ def _warm_up_without_compiling() -> None:
         return
 
     def run_or_pretend(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
-        return _Uncompiled(self, **kwargs) if warmup else run(self, *args, grid=grid, warmup=False, **kwargs)
+        if not warmup:
+            return run(self, *args, grid=grid, warmup=False, **kwargs)
+        arguments = dict(zip(self.arg_names, args, strict=False)) | {
+            name: kwargs[name] for name in self.arg_names if name in kwargs
+        }
+        return _Uncompiled(self, arguments, **{name: kwargs[name] for name in ("num_warps", "num_stages") if name in kwargs})
 
     run_or_pretend.__wrapped__ = run  # type: ignore[attr-defined]
     InterpretedFunction.run = run_or_pretend

@@ -11,6 +11,7 @@ from course_lib.figures.memory import (
     pieces_touched,
     wrap_int32,
 )
+from course_lib.figures.pipeline import draw_pipeline
 from course_lib.figures.resources import draw_occupancy, draw_roofline
 from course_lib.figures.rows import draw_lanes, draw_traffic
 from course_lib.figures.speed import draw_bandwidth, draw_share, draw_times
@@ -29,6 +30,7 @@ __all__ = [
     "draw_layout",
     "draw_mask",
     "draw_occupancy",
+    "draw_pipeline",
     "draw_roofline",
     "draw_row_schedule",
     "draw_share",

@@ -108,17 +108,34 @@ programs 32>
     if needs.threads < 1 or needs.registers < 0 or needs.shared < 0:
         raise ValueError(f"no program can need this: {needs}")
     architecture = found.architecture
-    warps = -(-needs.threads // architecture.warp_size)
-    registers_per_warp = _rounded(needs.registers * architecture.warp_size, architecture.register_unit)
-    shared = _rounded(needs.shared + architecture.shared_reserve, architecture.shared_unit)
+    warps, registers, shared = _given(needs, architecture)
+    return Occupancy(found, needs, programs_by_resource(needs, architecture), warps, registers * warps, shared)
+
+
+def programs_by_resource(needs: Resources, architecture: Architecture) -> dict[str, int]:
+    """How many programs fit on one multiprocessor by each resource alone (`Occupancy.limits`): the least of them fit.
+
+    >>> from course_lib.machine.specs import ARCHITECTURES
+    >>> programs_by_resource(Resources(registers=255, shared=0, threads=256), ARCHITECTURES["sm_75"])
+    {'threads': 4, 'registers': 1, 'programs': 16}
+    """
+    warps, registers, shared = _given(needs, architecture)
     limits = {
         "threads": architecture.max_warps // warps if needs.threads <= architecture.max_threads_per_block else 0,
-        "registers": _by_registers(architecture, needs.registers, registers_per_warp, warps),
+        "registers": _by_registers(architecture, needs.registers, registers, warps),
         "shared memory": _by_shared(architecture, needs.shared, shared),
         "programs": architecture.max_blocks,
     }
-    used = {resource: limit for resource, limit in limits.items() if limit is not None}
-    return Occupancy(found, needs, used, warps, registers_per_warp * warps, shared)
+    return {resource: limit for resource, limit in limits.items() if limit is not None}
+
+
+def _given(needs: Resources, architecture: Architecture) -> tuple[int, int, int]:
+    """A program's warps, the registers that each of them takes, and the shared memory that they all take, after rounding."""
+    return (
+        _rounded(needs.threads, architecture.warp_size) // architecture.warp_size,
+        _rounded(needs.registers * architecture.warp_size, architecture.register_unit),
+        _rounded(needs.shared + architecture.shared_reserve, architecture.shared_unit),
+    )
 
 
 def _by_registers(architecture: Architecture, per_thread: int, per_warp: int, warps: int) -> int | None:

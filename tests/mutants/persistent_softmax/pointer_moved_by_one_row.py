@@ -1,0 +1,29 @@
+"""Pointers that move on from turn to turn, by one row instead of by all programs' rows."""
+# expect: race, unwritten
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, x_row_stride, out_row_stride, n_rows, n_cols, BLOCK_SIZE: tl.constexpr):
+    columns = tl.arange(0, BLOCK_SIZE)
+    mask = columns < n_cols
+    x_ptrs = x_ptr + tl.program_id(0) * x_row_stride + columns
+    out_ptrs = out_ptr + tl.program_id(0) * out_row_stride + columns
+    for row in tl.range(tl.program_id(0), n_rows, tl.num_programs(0)):
+        x = tl.load(x_ptrs, mask=mask, other=-float("inf"))
+        numerator = tl.exp(x - tl.max(x, axis=0))
+        tl.store(out_ptrs, numerator / tl.sum(numerator, axis=0), mask=mask)
+        x_ptrs += x_row_stride
+        out_ptrs += out_row_stride
+
+
+def persistent_softmax(x):
+    n_rows, n_cols = x.shape
+    out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    block = triton.next_power_of_2(n_cols)
+    grid = (min(8, n_rows),)
+    softmax_kernel[grid](x, out, x.stride(0), out.stride(0), n_rows, n_cols, BLOCK_SIZE=block)
+    return out

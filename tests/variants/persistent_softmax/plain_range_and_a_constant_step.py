@@ -1,0 +1,29 @@
+"""Python's range, with the number of programs as a constant; two of them are the fewest."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(
+    x_ptr, out_ptr, x_row_stride, out_row_stride, n_rows, n_cols, N_PROGRAMS: tl.constexpr, BLOCK_SIZE: tl.constexpr
+):
+    columns = tl.arange(0, BLOCK_SIZE)
+    mask = columns < n_cols
+    for row in range(tl.program_id(0), n_rows, N_PROGRAMS):
+        x = tl.load(x_ptr + row * x_row_stride + columns, mask=mask, other=-float("inf"))
+        numerator = tl.exp(x - tl.max(x, axis=0))
+        tl.store(out_ptr + row * out_row_stride + columns, numerator / tl.sum(numerator, axis=0), mask=mask)
+
+
+def persistent_softmax(x):
+    n_rows, n_cols = x.shape
+    out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    block = triton.next_power_of_2(n_cols)
+    n_programs = max(min(2, n_rows), 1)
+    if n_rows == 0:
+        return out
+    grid = (n_programs,)
+    softmax_kernel[grid](x, out, x.stride(0), out.stride(0), n_rows, n_cols, N_PROGRAMS=n_programs, BLOCK_SIZE=block)
+    return out
