@@ -66,6 +66,8 @@ class Recorder:
         self.atomics = False
         self.configurations = 1
         self.notes: set[str] = set()
+        self.elsewhere: set[str] = set()
+        """What was started that nothing here observes: "thread", "process"."""
         self.outside: list[dict[str, Any]] = []
         """Tensors whose content changed outside any kernel, and not by torch."""
         self.twice: list[dict[str, Any]] = []
@@ -226,6 +228,7 @@ class Recorder:
         return {
             "launches": self.launches,
             "notes": sorted(self.notes),
+            "elsewhere": sorted(self.elsewhere),
             "outside": self.outside,
             "twice": self.twice,
             "promises": self.promises,
