@@ -29,7 +29,7 @@ def inputs_shown(exercise: Exercise, case: CaseRun) -> Callable[[tuple[int, ...]
 
 
 def _is_elementwise(exercise: Exercise, case: CaseRun) -> bool:
-    """Whether moving all arguments on by one place moves the result on by one, and other first elements change the first only."""
+    """Whether moving all arguments on by one place moves the result on by one, and another first element changes no other."""
     tensors = [value for value in case.arguments if isinstance(value, torch.Tensor)]
     numbers = all(isinstance(value, (int, float, torch.Tensor)) for value in case.arguments)
     if not tensors or not numbers or case.form != "tensor" or any(value.shape != case.want.shape for value in tensors):
@@ -42,12 +42,12 @@ def _is_elementwise(exercise: Exercise, case: CaseRun) -> bool:
 
 
 def _with_another_first(argument: Any) -> Any:
-    """A tensor whose first element is its last one; anything else as it is."""
+    """A tensor whose first element is its largest one, or if it is that already, its smallest; anything else as it is."""
     if not isinstance(argument, torch.Tensor) or not argument.numel():
         return argument
-    changed = argument.clone(memory_format=torch.contiguous_format)
-    changed.view(-1)[0] = changed.view(-1)[-1]
-    return changed
+    flat = argument.flatten()
+    other = flat.min() if flat[0] == flat.max() else flat.max()
+    return torch.cat((other.view(1), flat[1:])).view(argument.shape)
 
 
 def as_it_was(exercise: Exercise, case: CaseRun, result: torch.Tensor) -> str | None:
