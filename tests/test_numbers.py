@@ -142,6 +142,14 @@ def test_what_is_forbidden_is_known_by_any_name(tmp_path: Path, disguise: str) -
     assert [finding.kind for finding in report.findings] == ["forbidden"], report
 
 
+@pytest.mark.parametrize("change", ["x -= 1", "x[0] = 2", "torch.exp(x, out=x)", "y = x.view(-1); y.mul_(3)"])
+def test_the_line_that_changes_an_input_is_named(tmp_path: Path, change: str) -> None:
+    report = judged(tmp_path, "stable", STABLE.replace("    return", f"    {change}\n    return"))
+    assert [finding.kind for finding in report.findings] == ["input_changed"]
+    assert report.findings[0].source is not None and report.findings[0].source.text == change
+    assert "by torch." in repr(report)
+
+
 def test_what_is_printed_is_not_computed_with(tmp_path: Path) -> None:
     printed = STABLE.replace("    return", "    print(e, f'{e.sum()} {e.sum():.3f} {e}')\n    return")
     report = judged(tmp_path, "stable", printed)

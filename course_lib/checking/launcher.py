@@ -18,6 +18,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
+from course_lib.checking.hooks.frames import answer_frame
 from course_lib.checking.hooks.model import state
 from course_lib.checking.recorder import Recorder
 
@@ -50,7 +51,7 @@ def watching(recorder: Recorder) -> Iterator[dict[str, int]]:
         with _Reads(operations), _Operations(recorder, operations):
             yield operations
     finally:
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
         starts.recorder = None
 
 
@@ -115,6 +116,8 @@ class _Operations(TorchDispatchMode):
             if name in ("clone", "_to_copy") and used and (number := storages.number(made)) >= 0:
                 storages.copies[number] = used[0]
             storages.remember(made)
+            if func._schema.is_mutable and (argument := storages.arguments.get(storages.number(made))) is not None:
+                self.recorder.changed.setdefault(argument, answer_frame().f_lineno)
         return result
 
 

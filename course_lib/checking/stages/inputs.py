@@ -36,6 +36,8 @@ def _is_elementwise(exercise: Exercise, case: CaseRun) -> bool:
         return False
     moved = exercise.reference(*[value.roll(1) if isinstance(value, torch.Tensor) else value for value in case.arguments])
     other = exercise.reference(*map(_with_another_first, case.arguments))
+    if not isinstance(moved, torch.Tensor) or not isinstance(other, torch.Tensor):
+        return False
     exact = Tolerance(rtol=1e-6, atol=1e-12)
     pairs = ((moved, case.want.roll(1)), (other.flatten()[1:], case.want.flatten()[1:]))
     return all(compare(got, want, exact) is None for got, want in pairs)

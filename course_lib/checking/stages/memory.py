@@ -64,7 +64,7 @@ def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None)
     inputs = () if work.exercise.in_place else work.exercise.parameters
     if inputs:
         before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
-        finding = memory.input_changed(trace, before, call.after, inputs)
+        finding = memory.input_changed(trace, before, call.after, inputs, call.changed)
     return finding or memory.unwritten(trace, call.source_view, inputs)
 
 
