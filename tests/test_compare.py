@@ -146,6 +146,16 @@ def test_the_tolerance_is_relative_and_absolute() -> None:
     assert compare(want + torch.tensor([0.0, 1e-3]), want, Tolerance(rtol=1e-3, atol=1e-2)) is None
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_rounded_result_may_be_off_by_one_in_its_last_place(dtype: torch.dtype) -> None:
+    want = torch.tensor([1.0, 1.9, 3e-3, 1e-7], dtype=dtype)
+    next_one = torch.nextafter(want, torch.full_like(want, 9.0))
+    after_that = torch.nextafter(next_one, torch.full_like(want, 9.0))
+    assert compare(next_one, want, Tolerance(rtol=1e-4)) is None
+    assert compare(after_that[:1], want[:1], Tolerance(rtol=1e-4)) is not None
+    assert compare(next_one, want, Tolerance()) is not None
+
+
 def test_zeros_do_not_pass_for_small_values() -> None:
     softmax = torch.softmax(torch.randn(64, 1000), dim=1)
     assert compare(torch.zeros_like(softmax), softmax, Tolerance(rtol=1e-4, atol=1e-6)) is not None

@@ -30,10 +30,9 @@ def cell_that_defines(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """The fused softmax of the lesson, and the naive one with its counter."""
+    """The fused softmax of the lesson."""
     path = tmp_path_factory.mktemp("lesson") / "kernels_of_lesson_08.py"
-    cells = map(cell_that_defines, ("fused_softmax", "naive_softmax", "naive_steps"))
-    path.write_text("\n\n\n".join([HEADER, *cells]) + "\n")
+    path.write_text(f"{HEADER}\n\n{cell_that_defines('fused_softmax')}\n")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
@@ -54,22 +53,8 @@ def test_the_fused_softmax_moves_each_element_twice(lesson: ModuleType, dtype: t
     assert moved(lesson, torch.randn(5, 33).to(dtype)) == 2 * 5 * 33 * dtype.itemsize
 
 
-def test_the_naive_softmax_moves_four_times_as_much(lesson: ModuleType) -> None:
-    m, n = 7, 33
-    x = torch.randn(m, n)
-    steps = lesson.naive_steps(x)
-    assert sum(read + written for _, read, written in steps) == 4 * (8 * m * n + 4 * m)
-    assert torch.allclose(lesson.naive_softmax(x), torch.softmax(x, dim=1))
-
-
 def test_the_quiz_on_bytes_agrees_with_the_trace(lesson: ModuleType) -> None:
     assert moved(lesson, torch.randn(6, 11)) == expected("fused_bytes")
-
-
-def test_the_quiz_on_passes_agrees_with_the_count(lesson: ModuleType) -> None:
-    x = torch.randn(7, 33)
-    passes = [(read + written) // x.nbytes for _, read, written in lesson.naive_steps(x)]
-    assert passes == expected("naive_passes")
 
 
 def test_the_quiz_on_nan_agrees_with_the_kernel(lesson: ModuleType) -> None:

@@ -151,7 +151,9 @@ def test_an_input_that_is_returned_is_no_result() -> None:
 def test_a_changed_input_is_called_as_in_the_exercise_and_as_in_the_kernel() -> None:
     swapped = View("out_ptr", 0, 0, (8,), (1,), "float32", 4, argument=0)
     raw = torch.zeros(8).view(torch.uint8)
-    found = memory.input_changed(trace(event("store", 0, 0, range(8)), views=(swapped, OUT)), [torch.ones(8)], {0: raw}, ["x"])
+    found = memory.input_changed(
+        trace(event("store", 0, 0, range(8)), views=(swapped, OUT)), [torch.ones(8)], {0: raw}, ["x"], {}
+    )
     assert found is not None
     assert "the input `x` (in the kernel: `out_ptr`)" in found.message
 
@@ -245,11 +247,11 @@ def test_a_changed_input_names_the_program_and_counts_elements_not_bytes() -> No
     after = before.clone()
     after[2:4] = -1
     raw = after.view(torch.uint8)
-    found = memory.input_changed(trace(event("store", 1, 0, [2, 3])), [before], {0: raw}, ["x"])
+    found = memory.input_changed(trace(event("store", 1, 0, [2, 3])), [before], {0: raw}, ["x"], {})
     assert found is not None
     assert (found.count, found.program) == (2, (1, 0, 0))
     assert "input `x`" in found.message
-    assert memory.input_changed(trace(), [before, None], {0: before.view(torch.uint8)}, ["x", "y"]) is None
+    assert memory.input_changed(trace(), [before, None], {0: before.view(torch.uint8)}, ["x", "y"], {}) is None
 
 
 def test_ranges_are_short() -> None:

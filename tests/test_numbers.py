@@ -40,9 +40,9 @@ EXERCISES = (
         "x",
         lambda x: torch.softmax(x, dim=1),
         make_inputs=matrix,
-        cases=({"m": 2, "n": 3}, {"m": 3, "n": 7}),
+        cases=({"m": 2, "n": 3}, {"m": 3, "n": 7}, {"m": 0, "n": 3}),
         tolerance=Tolerance(1e-5, 1e-7),
-        forbids=frozenset({"_softmax", "_log_softmax", "logsumexp"}),
+        forbids=frozenset({"softmax", "logsumexp", "_local_scalar_dense", "tolist", "numpy"}),
     ),
     exercise("whole", "n, x", lambda n, x: 3 * n),
     exercise("real", "n, x", lambda n, x: x / n, tolerance=Tolerance(1e-9)),
@@ -84,7 +84,8 @@ def test_no_kernel_is_asked_for_and_nothing_is_compiled(tmp_path: Path) -> None:
         ("    e = ", "    x -= 1\n    e = ", "input_changed", "`x`"),
         ("return e / e", "return e / 2 / e", "scaled", "0.5 times"),
         ("return e", "return 1.0 * e.double()", "wrong_dtype", "float64"),
-        ("return e / e.sum(dim=1, keepdim=True)", "return (e / e.sum(dim=1, keepdim=True)).tolist()", "wrong_type", "a list"),
+        ("return e / e.sum(dim=1, keepdim=True)", "return [e / e.sum(dim=1, keepdim=True)]", "wrong_type", "a list"),
+        ("return e / e.sum(dim=1, keepdim=True)", "return e.to_sparse()", "wrong_type", "a torch tensor was expected"),
         ("return e / e.sum(dim=1, keepdim=True)", "return e.sum(dim=1)", "wrong_shape", "(2,)"),
         ("return e / e", "return torch.empty_like(e) + e / e", "nan", "NaN"),
         ("torch.exp(x", "torch.exq(x", "crash", "exq"),
@@ -96,6 +97,69 @@ def test_wrong_tensors_are_told_with_the_reason(tmp_path: Path, there: str, inst
     report = judged(tmp_path, "stable", STABLE.replace(there, instead))
     assert [finding.kind for finding in report.findings] == [kind]
     assert words in repr(report)
+
+
+DIVISION = "e / e.sum(dim=1, keepdim=True)"
+DISGUISES = {
+    "as a method": "x.softmax(1)",
+    "of torch.nn": "torch.nn.Softmax(dim=1)(x)",
+    "with the sign changed": "torch.nn.functional.softmin(-x, 1)",
+    "of torch.special": "torch.special.softmax(x, 1)",
+    "by its inner name": "torch._softmax(x, 1, False)",
+    "by its operator": "torch.ops.aten._softmax.default(x, 1, False)",
+    "by a name that is put together": "getattr(torch, 'soft' + 'max')(x, 1)",
+    "into a tensor that is there": "torch.softmax(x, 1, out=torch.empty_like(x))",
+    "that forgives rows of −inf": "torch._safe_softmax(x, 1)",
+    "in a script": "torch.jit.script(scripted)(x)",
+    "row by row": "torch.vmap(lambda row: torch.softmax(row, 0))(x)",
+    "in an operator of one's own": "hidden(x)",
+    "in another thread": "ThreadPoolExecutor(1).submit(torch.softmax, x, 1).result()",
+    "in another process": "e / e.sum(1, keepdim=True) if subprocess.run(['true']) else e",
+    "as a derivative": "torch.func.grad(lambda y: torch.logsumexp(y, 1).sum())(x)",
+    "in NumPy": "torch.from_numpy(np.from_dlpack(e) / np.from_dlpack(e).sum(1, keepdims=True))",
+    "in Python": "torch.tensor([[value / sum(row) for value in row] for row in e.tolist()]).reshape(x.shape)",
+    "value by value": "e / torch.tensor([[float(row.sum())] for row in e]).reshape(-1, 1)",
+}
+"""Ways to a softmax that are not to be gone, in place of the division."""
+BEFORE = """
+import subprocess
+import numpy as np
+import torch
+from concurrent.futures import ThreadPoolExecutor
+
+def scripted(x: torch.Tensor):
+    return torch.softmax(x, 1)
+
+@torch.library.custom_op("tests::hidden", mutates_args=())
+def hidden(x: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(x, 1)
+"""
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_what_is_forbidden_is_known_by_any_name(tmp_path: Path, disguise: str) -> None:
+    report = judged(tmp_path, "stable", BEFORE + STABLE.replace(DIVISION, DISGUISES[disguise]))
+    assert [finding.kind for finding in report.findings] == ["forbidden"], report
+
+
+@pytest.mark.parametrize("change", ["x -= 1", "x[0] = 2", "torch.exp(x, out=x)", "y = x.view(-1); y.mul_(3)"])
+def test_the_line_that_changes_an_input_is_named(tmp_path: Path, change: str) -> None:
+    report = judged(tmp_path, "stable", STABLE.replace("    return", f"    {change}\n    return"))
+    assert [finding.kind for finding in report.findings] == ["input_changed"]
+    assert report.findings[0].source is not None and report.findings[0].source.text == change
+    assert "by torch." in repr(report)
+
+
+def test_what_is_printed_is_not_computed_with(tmp_path: Path) -> None:
+    printed = STABLE.replace("    return", "    print(e, f'{e.sum()} {e.sum():.3f} {e}')\n    return")
+    report = judged(tmp_path, "stable", printed)
+    assert report.passed, report
+    assert "tensor(" in report.printed
+
+
+def test_a_copy_without_elements_is_no_copy_of_itself(tmp_path: Path) -> None:
+    report = judged(tmp_path, "stable", STABLE.replace(DIVISION, f"({DIVISION}).double().float().clone()"))
+    assert report.passed, report
 
 
 def test_a_result_that_is_used_again_is_noticed(tmp_path: Path) -> None:

@@ -12,13 +12,25 @@ from __future__ import annotations
 
 import difflib
 
-from course_lib.catalog import lesson_00, lesson_01, lesson_03, lesson_04, lesson_06, lesson_07, lesson_08, lesson_09, lesson_11
+from course_lib.catalog import (
+    lesson_00,
+    lesson_01,
+    lesson_02,
+    lesson_03,
+    lesson_04,
+    lesson_06,
+    lesson_07,
+    lesson_08,
+    lesson_09,
+    lesson_11,
+)
 from course_lib.catalog.model import Exercise, Lesson, Quiz
 from course_lib.errors import PlainError
 
 LESSONS: tuple[Lesson, ...] = (
     lesson_00.LESSON,
     lesson_01.LESSON,
+    lesson_02.LESSON,
     lesson_03.LESSON,
     lesson_04.LESSON,
     lesson_06.LESSON,

@@ -142,7 +142,7 @@ def arranged(values: torch.Tensor, layout: str) -> torch.Tensor:
     """The matrix `values` in one of the memory layouts of `matrix`; an expanded one repeats its first row or column."""
     m, n = values.shape
     if layout == "sliced":
-        larger = torch.full((2 * m, 2 * n), 7.0)
+        larger = values.new_full((2 * m, 2 * n), 7.0)
         larger[::2, 1::2] = values
         return larger[::2, 1::2]
     makers: dict[str, Any] = {
@@ -152,6 +152,33 @@ def arranged(values: torch.Tensor, layout: str) -> torch.Tensor:
         "column expanded": lambda: values[:, :1].contiguous().expand(m, n),
     }
     return makers[layout]()
+
+
+def scores(
+    generator: torch.Generator, m: int, n: int, layout: str = "rows", values: str = "near 0", dtype: str = "fp32"
+) -> tuple[torch.Tensor]:
+    """An m×n matrix of one of several kinds of `values`, as a softmax is given.
+
+    "near 0" is moderate and of both signs. "far from 0" has rows around 300, −300 and 0: `exp` of the first overflows, of the
+    second underflows; "very far" has 10,000 in place of 300, which is too much for fp64 as well. "late" rows are −inf in their
+    first half and more. "infinite" rows have one inf, one −inf, and nothing but −inf; "nan" rows have a NaN each. "wide" rows
+    reach from about −150 to 150, so that most shares are too small for fp32; "huge" ones have both ends of fp32 in them, whose
+    difference is infinite.
+    """
+    x = 3 * floats(generator, m, n)
+    if values in ("far from 0", "very far"):
+        x += torch.tensor([1.0, -1.0, 0.0]).repeat(m)[:m, None] * {"far from 0": 300.0, "very far": 1e4}[values]
+    elif values == "wide":
+        x *= 50
+    elif values == "huge":
+        x[:, 0], x[:, n // 2] = -3e38, 3e38
+    elif values == "late":
+        x[:, : n // 2 + 2] = -math.inf
+    elif values == "infinite":
+        x[0, n // 3], x[1, n // 3], x[2] = math.inf, -math.inf, -math.inf
+    elif values == "nan":
+        x[:, n // 3] = math.nan
+    return (arranged(x.to({"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[dtype]), layout),)
 
 
 ROWS: tuple[Params, ...] = (

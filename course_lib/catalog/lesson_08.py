@@ -7,31 +7,10 @@ import math
 import torch
 
 from course_lib.catalog.forms import is_list, is_whole, wrong
-from course_lib.catalog.inputs import ROWS, arranged, drawn_rows, floats, straddle_rows
+from course_lib.catalog.inputs import ROWS, drawn_rows, scores, straddle_rows
 from course_lib.catalog.model import Exercise, Hint, Lesson, Params, Quiz, Tolerance
 
 NAME = "08_fused_softmax"
-
-
-def _scores(generator: torch.Generator, m: int, n: int, layout: str = "rows", values: str = "near 0") -> tuple[torch.Tensor]:
-    """An m×n matrix of one of several kinds of `values`.
-
-    "near 0" is moderate and of both signs. "far from 0" has rows around 300, −300 and 0: `exp` of the first overflows, of the
-    second underflows. "late" rows are −inf in their first half and more. "infinite" rows have one inf, one −inf, and nothing
-    but −inf; "nan" rows have a NaN each. "wide" rows reach from about −150 to 150, so that most shares are too small for fp32.
-    """
-    x = 3 * floats(generator, m, n)
-    if values == "far from 0":
-        x += torch.tensor([300.0, -300.0, 0.0]).repeat(m)[:m, None]
-    elif values == "wide":
-        x *= 50
-    elif values == "late":
-        x[:, : n // 2 + 2] = -math.inf
-    elif values == "infinite":
-        x[0, n // 3], x[1, n // 3], x[2] = math.inf, -math.inf, -math.inf
-    elif values == "nan":
-        x[:, n // 3] = math.nan
-    return (arranged(x, layout),)
 
 
 def _straddle(block: int) -> tuple[Params, ...]:
@@ -49,7 +28,7 @@ ROW_SOFTMAX = Exercise(
         "NaN in them. Read each element at most three times."
     ),
     reference=lambda x: torch.softmax(x.double(), dim=-1).float(),
-    make_inputs=_scores,
+    make_inputs=scores,
     cases=(
         *ROWS,
         {"m": 6, "n": 5, "values": "far from 0"},
@@ -181,7 +160,7 @@ ROW_LOG_SOFTMAX = Exercise(
         "rows with an infinity or NaN in them. Read each element at most twice."
     ),
     reference=lambda x: torch.log_softmax(x.double(), dim=-1).float(),
-    make_inputs=_scores,
+    make_inputs=scores,
     cases=(
         *ROWS,
         {"m": 6, "n": 5, "values": "far from 0"},
@@ -317,36 +296,6 @@ FUSED_BYTES = Quiz(
     ),
 )
 
-NAIVE_PASSES = Quiz(
-    name="naive_passes",
-    lesson=NAME,
-    question=(
-        "The naive softmax takes five operations: row maxima, subtraction, `exp`, row sums, division. Each is a kernel of its "
-        "own. How many times does a whole matrix go over the memory bus in each, reads and writes together? Leave out vectors "
-        "with one number for each row."
-    ),
-    form="a list of five whole numbers",
-    accepts=lambda value: is_list(value, 5),
-    expected=lambda: [1, 2, 2, 1, 2],
-    explanation=(
-        "The two reductions read a matrix and write one number for each row. The other three read a matrix and write one. "
-        "That makes 8 · M · N elements, and the vectors 4 · M more: each is written once and read once."
-    ),
-    wrong=(
-        wrong(
-            [1, 1, 1, 1, 1], "Three of them write a matrix, too: its memory is new, and every element of it has to be written."
-        ),
-        wrong([2, 2, 2, 2, 2], "What a reduction writes is a vector with one number for each row, and vectors are left out."),
-        wrong([1, 2, 2, 1, 1], "The division reads the numerators and writes the result: two matrices."),
-        wrong([1, 3, 2, 1, 3], "What is subtracted, and what is divided by, is a vector: one number for each row."),
-    ),
-    hints=(
-        Hint("Each operation reads its input from memory and writes its result there: the next one starts from memory again."),
-        Hint("What is the shape of the result of each? A reduction's has no columns."),
-        Hint("A reduction reads one matrix. The others read one and write one."),
-    ),
-)
-
 PADDED_DENOMINATOR = Quiz(
     name="padded_denominator",
     lesson=NAME,
@@ -412,5 +361,5 @@ LESSON = Lesson(
     name=NAME,
     title="The fused softmax",
     minutes=40,
-    items=(PADDED_DENOMINATOR, FUSED_BYTES, NAIVE_PASSES, NAN_COUNTS, ROW_SOFTMAX, ROW_LOG_SOFTMAX),
+    items=(PADDED_DENOMINATOR, FUSED_BYTES, NAN_COUNTS, ROW_SOFTMAX, ROW_LOG_SOFTMAX),
 )

@@ -45,10 +45,24 @@ class Hint:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Largest accepted difference: ``|got − want| ≤ atol + rtol·|want|``; zero for both means bit for bit."""
+    """Largest accepted difference: ``|got − want| ≤ atol + rtol·|want|``; zero for both means bit for bit.
+
+    A result in fp16 or bf16 has been rounded, and unless both are zero, it may be off by one unit in its last place besides.
+    """
 
     rtol: float = 0.0
     atol: float = 0.0
+
+    def of(self, dtype: torch.dtype) -> Tolerance:
+        """The tolerance of a result of this dtype.
+
+        >>> Tolerance(rtol=1e-5).of(torch.float16).rtol == 1e-5 + 2**-10
+        True
+        """
+        if dtype not in (torch.float16, torch.bfloat16) or self == Tolerance():
+            return self
+        limits = torch.finfo(dtype)
+        return Tolerance(self.rtol + limits.eps, self.atol + limits.tiny * limits.eps)
 
 
 @dataclass(frozen=True)
@@ -92,7 +106,9 @@ class Exercise:
     n_threads: Callable[..., int] = lambda *arguments: 0
     """How many threads the block must have for these arguments; 0 for any number. For exercises about threads."""
     forbids: frozenset[str] = frozenset()
-    """Operations of torch that the answer may not use, by the names that torch gives them inside, such as "_softmax"."""
+    """Parts of names of torch's operations that the answer may not use: "softmax" rules out `_softmax` and `_log_softmax`, by
+    which torch knows them inside, and `softmax.out`. What hides in operators of its own, threads or processes is refused then,
+    too. "tolist" and "numpy" stand for taking the values out."""
     compiled_code: Callable[[Trace, tuple[LaunchCode, ...]], Finding | None] | None = None
     """What the statement asks of the compiled code, if it does: given a call's trace and what its launches were compiled to for
     one GPU, launch by launch, None or a finding of the kind "compiled_code"."""

@@ -103,7 +103,18 @@ MESSAGES = {
     ),
     "PassManager::run failed": "Does the kernel return a value? It must not: it writes its result with `tl.store`.",
     "view size is not compatible": (
-        "`view` cannot flatten a tensor whose rows are not side by side. Keep its shape, and pass its strides to the kernel."
+        "`view` cannot flatten a tensor whose rows are not side by side. Keep its shape; a kernel is given its strides."
+    ),
+    "more than one element of the written-to tensor": (
+        "This tensor repeats elements with a stride of 0, so nothing can be written over it. Make a new one: `x - y`, not `-=`."
+    ),
+    "must match the size of tensor b": (
+        "torch lines shapes up from the right, so a vector with one number for each row is taken for a row. Keep the axis of "
+        "length 1: `keepdim=True` in the reduction, or `[:, None]` after it."
+    ),
+    "'torch.return_types.": (
+        "With `dim`, `max` and `min` return two tensors: the values, and where they were. Take `.values`, or use `amax` and "
+        "`amin`."
     ),
     "step must be greater than zero": "torch has no negative steps. Count backwards in the kernel's offsets.",
     "EOF when reading": "Nobody is there to answer `input()` while an answer is judged. Take what you need from the arguments.",
@@ -166,6 +177,11 @@ GENERAL = {
         "shared memory and a barrier."
     ),
     "forbidden": "Write it with simpler operations: the exercise says which ones it leaves to you.",
+    "forbidden:value": (
+        "Stay in torch: compute with whole tensors, and choose with `torch.where`. A number in Python makes a GPU wait, and "
+        "Python then computes one by one."
+    ),
+    "forbidden:elsewhere": "Compute in the function itself: an answer needs no threads, and no other processes.",
     "no_block": "`run_block(kernel, n_threads, …)` runs `kernel(thread, …)` for each thread of a block.",
     "stuck": (
         "Every lane of a warp must come to a shuffle, and every thread of the block to a barrier. Move it out of the `if`, and "
@@ -375,7 +391,7 @@ def as_written(operation: str) -> str:
     ('`.item()` (or `float()`, `int()`, `if` on a tensor)', '`*=`', "torch's `amax`")
     """
     if "::" in operation:
-        return f"the operator `{operation}`, which hides what it does; call the launcher itself, not through torch.library"
+        return f"the operator `{operation}`, which hides what it does; call the function itself, not through torch.library"
     return _WRITTEN.get(operation) or _WRITTEN.get(operation.rstrip("_")) or f"torch's `{operation}`"
 
 

@@ -90,6 +90,7 @@ PATTERNS: dict[str, dict[str, str]] = {
         "unwritten": "from shared memory that nothing was written to",
         "looked_at": "the answer looks whether a value is `UNDEFINED`",
     },
+    "forbidden": {"value": "to get a number out of a tensor", "elsewhere": "a thread or a process was started"},
     "torch_compute": {"value": "only to get a number out of a tensor", "copy": "only to copy"},
     "load_out_of_bounds": _STRAYS,
     "store_out_of_bounds": _STRAYS,

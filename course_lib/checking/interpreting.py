@@ -20,7 +20,7 @@ import torch
 from course_lib.catalog.model import WorksOn
 from course_lib.checking import blocks, hooks, pretend_gpu, wire
 from course_lib.checking.inside import ANSWER_FILE, POISONS, Save, Whereabouts, load_answer, load_arrays, save_call
-from course_lib.checking.launcher import watching
+from course_lib.checking.launcher import has_strides, watching
 from course_lib.checking.plain_numbers import as_numbers
 from course_lib.checking.pretend_gpu import PretendGpu
 from course_lib.checking.recorder import Recorder, Variation
@@ -49,7 +49,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
     for number, values in enumerate(request["cases"]):
         where.begin(number)
         recorder, result = call(answer, values, arrays, Variation(), where, f"case_{number:03d}_nan.npz", save, works_on)
-        if type(result) is torch.Tensor:
+        if type(result) is torch.Tensor and has_strides(result):
             kept.append((number, result, _checksum(result)))
         for variation in variations(number, recorder) if request["variations"] else ():
             call(answer, values, arrays, variation, where, f"case_{number:03d}_{variation.name}.npz", save, works_on)
@@ -106,7 +106,9 @@ def call(
     outcome = _result(result, recorder, saved, works_on)
     for position, tensor in tensors:
         saved[f"after_{position}"] = wire.values_of(wire.once(tensor))
-    header = {**recorder.header(), "ops": operations, "threads": threading.active_count(), "result": outcome}
+    if threading.active_count() > 1:  # also one that was there before the call
+        recorder.elsewhere.add("thread")
+    header = {**recorder.header(), "ops": operations, "result": outcome}
     header["blocks"] = [blocks.noted(*run).plain() for run in watch.runs]
     save_call(file, header, saved, save)
     return recorder, result
@@ -121,7 +123,7 @@ def _endings(works_on: WorksOn, variation: Variation) -> tuple[type[Exception], 
 
 def _result(result: Any, recorder: Recorder, saved: dict[str, np.ndarray], works_on: WorksOn) -> dict[str, Any]:
     """What came back, as plain data. Only a plain tensor counts as one: a subclass may lie about its values."""
-    if type(result) is torch.Tensor and result.layout == torch.strided:
+    if type(result) is torch.Tensor and has_strides(result):
         recorder.verify("the result", result)
         saved["result"] = wire.values_of(result)
         source, copies = result, recorder.storages.copies
@@ -135,7 +137,7 @@ def _result(result: Any, recorder: Recorder, saved: dict[str, np.ndarray], works
     if str(getattr(result, "__module__", "")).startswith("triton.runtime"):
         return {"type": "kernel", "repr": "and not what it has written"}  # or a kernel with its grid, which is a function
     kind = f"tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
-    return {"type": kind, "repr": repr(result)[:200]}
+    return {"type": kind, "repr": " ".join(repr(result)[:200].split())}
 
 
 def _checksum(tensor: torch.Tensor) -> int:

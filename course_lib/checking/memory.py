@@ -7,7 +7,7 @@ and returns a `Finding` or None.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import torch
 
 from course_lib.checking import wire
 from course_lib.checking.events import BrokenPromise, Event, IntArray, Trace, View
-from course_lib.checking.findings import MOST_EVIDENCE, Finding
+from course_lib.checking.findings import MOST_EVIDENCE, Finding, SourceLine
 
 VERBS = {"load": "reads", "store": "writes", "atomic": "updates"}
 
@@ -430,11 +430,15 @@ def undefined_lanes(trace: Trace, results: list[torch.Tensor], promises: Sequenc
 
 
 def input_changed(
-    trace: Trace, before: list[torch.Tensor | None], after: dict[int, torch.Tensor], inputs: Sequence[str]
+    trace: Trace,
+    before: list[torch.Tensor | None],
+    after: dict[int, torch.Tensor],
+    inputs: Sequence[str],
+    by_torch: Mapping[int, SourceLine | None],
 ) -> Finding | None:
     """Are the tensor arguments as they were? `after` holds the bytes of each one's elements, each once (`wire.once`).
 
-    `inputs` names the arguments by position.
+    `inputs` names the arguments by position, and `by_torch` has the lines by which torch wrote to them.
     """
     for position, tensor in enumerate(before):
         if tensor is None or position not in after or not tensor.numel():
@@ -443,21 +447,21 @@ def input_changed(
         resized = after[position].numel() != was.numel()
         changed = torch.ones(len(was)) if resized else (was != after[position].reshape(was.shape)).any(dim=1)
         if bool(changed.any()):
-            return _changed(trace, position, int(changed.sum()), inputs)
+            return _changed(trace, position, int(changed.sum()), inputs, by_torch.get(position))
     return None
 
 
-def _changed(trace: Trace, position: int, count: int, inputs: Sequence[str]) -> Finding:
+def _changed(trace: Trace, position: int, count: int, inputs: Sequence[str], by_torch: SourceLine | None) -> Finding:
     writes = [e for e in trace.events if e.kind != "load" and trace.view(e).argument == position and len(e.elements)]
     blame = writes[0] if writes else None
     name = _called(trace.view(blame), inputs) if blame else f"`{inputs[position]}`"
-    by = f"first by program {blame.program}" if blame else "by torch, outside any kernel"
+    by = f"first by program {blame.program}" if blame else f"by torch{', outside any kernel' if trace.launches else ''}"
     return Finding(
         "input_changed",
         f"{_elements(count)} of the input {name} {'was' if count == 1 else 'were'} changed, {by}",
         kernel=trace.launches[blame.launch].kernel if blame else None,
         program=blame.program if blame else None,
-        source=blame.source if blame else None,
+        source=blame.source if blame else by_torch,
         count=count,
         details=("The caller still needs its tensors.",),
     )

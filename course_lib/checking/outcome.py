@@ -28,6 +28,7 @@ from course_lib.checking import blocks, wire
 from course_lib.checking.blocks import BlockRun
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.events import COLUMNS, KIND_CODES, BrokenPromise, Event, Launch, Trace, View
+from course_lib.checking.findings import SourceLine
 from course_lib.checking.inside import POSITION, VARIATIONS, content_of
 from course_lib.checking.launch_code import LaunchCode, launch_codes
 from course_lib.checking.limits import MOST_PROCESSES
@@ -48,8 +49,8 @@ class Call:
 
     `outside` lists tensors that changed outside any kernel: "name", the "launch" before which it was noticed, and whether the
     call had not met it before ("new"). `twice` lists stores of different values to one element by one program: the "event", the
-    "other" one, and the "element". `promises` are those to the compiler that did not hold. `threads` counts the process's
-    threads.
+    "other" one, and the "element". `promises` are those to the compiler that did not hold. `elsewhere` says what was
+    started that nothing observes: "thread", "process". `changed` has the lines by which torch wrote to arguments, by position.
 
     Where it need not be a tensor, what came back may be `numbers` instead. `blocks` are the runs of the thread simulator.
     """
@@ -67,7 +68,8 @@ class Call:
     outside: tuple[dict[str, Any], ...] = ()
     twice: tuple[dict[str, int], ...] = ()
     promises: tuple[BrokenPromise, ...] = ()
-    threads: int = 1
+    elsewhere: tuple[str, ...] = ()
+    changed: Mapping[int, SourceLine | None] = field(default_factory=dict)
     numbers: Numbers | None = None
     blocks: tuple[BlockRun, ...] = ()
 
@@ -234,7 +236,8 @@ def _read_call(content: bytes, case: int, variation: str, bundle: Bundle) -> Cal
         outside=tuple(map(dict, header.get("outside", ()))),
         twice=tuple({name: int(place) for name, place in store.items()} for store in header.get("twice", ())),
         promises=tuple(_promise(promise, bundle) for promise in header.get("promises", ())),
-        threads=int(header.get("threads", 1)),
+        elsewhere=tuple(map(str, header.get("elsewhere", ()))),
+        changed={int(argument): bundle.line(int(line)) for argument, line in header.get("changed", ())},
         numbers=_numbers(header["result"], arrays),
         blocks=tuple(map(blocks.read, header.get("blocks", ()))),
     )

@@ -40,6 +40,8 @@ def as_numbers(value: Any) -> Numbers | None:
     >>> as_numbers("3") is None
     True
     """
+    if isinstance(value, torch.Tensor) and value.layout != torch.strided:
+        return None  # a sparse one
     if isinstance(value, (torch.Tensor, np.ndarray)):
         value = value.tolist()
     if _is_number(value):

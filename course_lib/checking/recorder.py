@@ -66,6 +66,10 @@ class Recorder:
         self.atomics = False
         self.configurations = 1
         self.notes: set[str] = set()
+        self.changed: dict[int, int] = {}
+        """The line of the answer by which torch first wrote to an argument, by the argument's position."""
+        self.elsewhere: set[str] = set()
+        """What was started that nothing here observes: "thread", "process"."""
         self.outside: list[dict[str, Any]] = []
         """Tensors whose content changed outside any kernel, and not by torch."""
         self.twice: list[dict[str, Any]] = []
@@ -226,6 +230,8 @@ class Recorder:
         return {
             "launches": self.launches,
             "notes": sorted(self.notes),
+            "changed": sorted(self.changed.items()),
+            "elsewhere": sorted(self.elsewhere),
             "outside": self.outside,
             "twice": self.twice,
             "promises": self.promises,

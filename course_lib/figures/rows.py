@@ -24,13 +24,34 @@ def draw_lanes(steps: Mapping[str, Sequence[float]], n: int) -> Picture:
     >>> draw_lanes({"x": [1.0, 2.0, -math.inf, -math.inf]}, 2)
     <Picture: 4 lanes, 2 of them padding: x = 1, 2, −inf, −inf>
     """
+    lanes = _length(steps, "lanes")
+    return _draw_steps(steps, n, f"{counted(lanes, 'lane')}, {lanes - n} of them padding", " (hatched)")
+
+
+def draw_row(steps: Mapping[str, Sequence[float]]) -> Picture:
+    """What each score of a row becomes, step by step. Arguments and errors as those of `draw_lanes`.
+
+    >>> draw_row({"x": [1.0, 2.0], "exp": [2.7, 7.4]})
+    <Picture: a row of 2 scores: x = 1, 2; exp = 2.7, 7.4>
+    """
+    n = _length(steps, "scores")
+    return _draw_steps(steps, n, f"a row of {counted(n, 'score')}")
+
+
+def _length(steps: Mapping[str, Sequence[float]], unit: str) -> int:
+    """How many values every step has."""
     lengths = {len(values) for values in steps.values()}
     if len(lengths) != 1 or max(lengths) > _MOST_LANES:
-        raise ValueError(f"this picture holds steps of the same length, up to {_MOST_LANES} lanes, not {sorted(lengths)}")
-    lanes = lengths.pop()
+        raise ValueError(f"this picture holds steps of the same length, up to {_MOST_LANES} {unit}, not {sorted(lengths)}")
+    return lengths.pop()
+
+
+def _draw_steps(steps: Mapping[str, Sequence[float]], n: int, title: str, more: str = "") -> Picture:
+    """Cells for the values of each step, one below the other; those from the `n`-th on are padding."""
+    lanes = len(next(iter(steps.values())))
     left, wide = 1.0 + 0.5 * max(map(len, steps)), 2.3 if lanes <= 16 else 1.2
     canvas = Canvas(left + lanes * wide, 1.9 + 1.4 * len(steps))
-    canvas.text(0, 0.2, f"{counted(lanes, 'lane')}, {lanes - n} of them padding (hatched)", bold=True)
+    canvas.text(0, 0.2, title + more, bold=True)
     for lane in range(lanes):
         canvas.text(left + (lane + 0.5) * wide, 1.5, str(lane), align="center", size=8, ink=FAINT)
     for row, (name, values) in enumerate(steps.items()):
@@ -45,7 +66,7 @@ def draw_lanes(steps: Mapping[str, Sequence[float]], n: int) -> Picture:
             middle = (left + (lane + 0.5) * wide, y + 0.5)
             canvas.text(*middle, _short(value), align="center", size=8, bold=odd, backed=IDLE if spare else None)
     told = "; ".join(f"{name} = {', '.join(map(_short, values))}" for name, values in steps.items())
-    return canvas.finish(f"{counted(lanes, 'lane')}, {lanes - n} of them padding: {told}")
+    return canvas.finish(f"{title}: {told}")
 
 
 def _short(value: float) -> str:

@@ -14,7 +14,7 @@ from course_lib.checking.stages.compiler import compiler
 from course_lib.checking.stages.gpu import gpu
 from course_lib.checking.stages.interpreter import interpret
 from course_lib.checking.stages.memory import traffic, use_of_memory
-from course_lib.checking.stages.rules import rules
+from course_lib.checking.stages.rules import rules, run_by_rules
 from course_lib.checking.stages.threads import exchange, use_of_threads
 from course_lib.checking.stages.values import values
 from course_lib.checking.stages.work import Stage
@@ -30,7 +30,7 @@ FLOWS: dict[WorksOn, tuple[tuple[str, Stage], ...]] = {
         ("gpu", gpu),
     ),
     "threads": (("run", run), ("threads", use_of_threads), ("values", values), ("exchange", exchange)),
-    "numbers": (("run", run), ("rules", rules), ("values", values)),
+    "numbers": (("run", run_by_rules), ("rules", rules), ("values", values)),
 }
 """The flow of a check, in order, by what the exercise works on.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -28,16 +29,27 @@ def inputs_shown(exercise: Exercise, case: CaseRun) -> Callable[[tuple[int, ...]
 
 
 def _is_elementwise(exercise: Exercise, case: CaseRun) -> bool:
-    """Whether moving all arguments on by one place moves the expected result on by one place, and changes nothing else."""
+    """Whether moving all arguments on by one place moves the result on by one, and another first element changes no other."""
     tensors = [value for value in case.arguments if isinstance(value, torch.Tensor)]
     numbers = all(isinstance(value, (int, float, torch.Tensor)) for value in case.arguments)
-    if not tensors or not numbers or any(value.shape != case.want.shape for value in tensors):
+    if not tensors or not numbers or case.form != "tensor" or any(value.shape != case.want.shape for value in tensors):
         return False
-    moved = [value.roll(1) if isinstance(value, torch.Tensor) else value for value in case.arguments]
-    reference = exercise.reference(*moved)
-    if not isinstance(reference, torch.Tensor):
+    moved = exercise.reference(*[value.roll(1) if isinstance(value, torch.Tensor) else value for value in case.arguments])
+    other = exercise.reference(*map(_with_another_first, case.arguments))
+    if not isinstance(moved, torch.Tensor) or not isinstance(other, torch.Tensor):
         return False
-    return compare(reference, case.want.roll(1), Tolerance(rtol=1e-6, atol=1e-12)) is None
+    exact = Tolerance(rtol=1e-6, atol=1e-12)
+    pairs = ((moved, case.want.roll(1)), (other.flatten()[1:], case.want.flatten()[1:]))
+    return all(compare(got, want, exact) is None for got, want in pairs)
+
+
+def _with_another_first(argument: Any) -> Any:
+    """A tensor whose first element is its largest one, or if it is that already, its smallest; anything else as it is."""
+    if not isinstance(argument, torch.Tensor) or not argument.numel():
+        return argument
+    flat = argument.flatten()
+    other = flat.min() if flat[0] == flat.max() else flat.max()
+    return torch.cat((other.view(1), flat[1:])).view(argument.shape)
 
 
 def as_it_was(exercise: Exercise, case: CaseRun, result: torch.Tensor) -> str | None:

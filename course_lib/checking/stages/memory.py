@@ -64,15 +64,15 @@ def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None)
     inputs = () if work.exercise.in_place else work.exercise.parameters
     if inputs:
         before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
-        finding = memory.input_changed(trace, before, call.after, inputs)
+        finding = memory.input_changed(trace, before, call.after, inputs, call.changed)
     return finding or memory.unwritten(trace, call.source_view, inputs)
 
 
 def _outside(call: Call) -> Finding | None:
     """Did numbers come from somewhere else than from torch and the kernels?"""
     details = ("The launcher may allocate and launch. The numbers are the kernel's work, not NumPy's or a Python loop's.",)
-    if call.threads > 1:
-        return Finding("computed_outside", "the launcher started threads of its own", details=details)
+    if call.elsewhere:
+        return Finding("computed_outside", f"the launcher started a {call.elsewhere[0]} of its own", details=details)
     if not call.outside:
         return None
     seen = call.outside[0]
