@@ -2,14 +2,13 @@
 
     python benchmarks/wrong_timings.py
 
-Writes course_lib/data/timings-<gpu>.json, in the form that course_lib/records.py reads: each point has the median and the 20 %
-and 80 % quantiles in milliseconds. `WAYS` says how each was timed. Takes less than a minute.
+Writes course_lib/data/timings_<gpu>.json, which course_lib/timings.py describes and reads. `WAYS` says how each was timed.
+Takes less than a minute.
 """
 
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import platform
 import statistics
@@ -18,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
-from pathlib import Path
 
 import torch
 import triton
@@ -27,9 +25,9 @@ from triton.testing import do_bench, do_bench_cudagraph
 from course_lib.device import device
 from course_lib.kernels.softmax import softmax
 from course_lib.machine.specs import find_gpu
+from course_lib.timings import DATA, Reading, Series, Timings, save
 
-DATA = Path(__file__).parents[1] / "course_lib" / "data"
-CALLS, ROUNDS = 50, 20
+CALLS, ROUNDS, SAMPLES = 50, 20, 200
 QUANTILES = (0.5, 0.2, 0.8)
 SHAPES = ((64, 256), (64, 2048), *((4096, 2**k) for k in range(8, 15)))
 
@@ -115,20 +113,26 @@ WAYS: dict[str, tuple[str, Callable[[Call], Times]]] = {
         lambda call: by_the_host(call, 1, wait=True),
     ),
 }
-"""By the name that a point has as its `how`: in words, and as a function that times a call."""
+"""By name: in words, and as a function that times a call."""
 
 
-def points() -> Iterator[dict[str, object]]:
-    """Everything that is measured, point by point."""
-    torch.ones(1, device="cuda").sum()
+def readings() -> Iterator[Reading]:
+    """Every call, shape by shape, in every way."""
     for place, (m, n) in enumerate(SHAPES):
         x = torch.randn(m, n, device="cuda")
         for name, call in providers(x).items():
             ways = ["cold"] if name == "nothing" else [way for way in WAYS if way != "first" or place == 0]
             for way in ways:
-                median, low, high = WAYS[way][1](call)
-                point = {"provider": name, "dtype": "float32", "m": m, "n": n, "how": way}
-                yield point | {"ms": median, "low": low, "high": high}
+                yield Reading(name, m, n, way, *WAYS[way][1](call))
+
+
+def series() -> Iterator[Series]:
+    """One by one: the first calls after compiling was forgotten, and what do_bench draws its quantiles from."""
+    for m, n in ((64, 2048), (4096, 4096)):
+        x = torch.randn(m, n, device="cuda")
+        yield Series("ours", m, n, "cold", do_bench(lambda x=x: softmax(x), return_mode="all")[:SAMPLES])
+    x = torch.randn(64, 1999, device="cuda")  # a width that nothing was compiled for
+    yield Series("ours", *x.shape, "first", [milliseconds(lambda: softmax(x), wait=True) for _ in range(SAMPLES)])
 
 
 def main() -> int:
@@ -136,23 +140,19 @@ def main() -> int:
     if device().mode != "gpu":
         sys.exit("This needs a GPU that Triton can use. Run `course doctor` to see why there is none.")
     began = time.monotonic()
+    torch.ones(1, device="cuda").sum()
     name = torch.cuda.get_device_name()
-    measured = list(points())
-    record = {
-        "device": name,
-        "date": datetime.date.today().isoformat(),
-        "versions": {
-            "torch": version("torch"),
-            "triton": version("triton"),
-            "cuda": torch.version.cuda,
-            "python": platform.python_version(),
-        },
-        "method": "; ".join(f'"{how}": {words}' for how, (words, _) in WAYS.items()),
-        "points": measured,
+    path = DATA / f"timings_{find_gpu(name).name.lower().replace(' ', '-')}.json"
+    versions = {
+        "torch": version("torch"),
+        "triton": version("triton"),
+        "cuda": str(torch.version.cuda),
+        "python": platform.python_version(),
     }
-    path = DATA / f"timings-{find_gpu(name).name.lower().replace(' ', '-')}.json"
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(measured)} points in {path}, {time.monotonic() - began:.0f} s")
+    ways = {way: words for way, (words, _) in WAYS.items()}
+    measured = Timings(name, datetime.date.today().isoformat(), versions, ways, tuple(readings()), tuple(series()))
+    save(measured, path)
+    print(f"{len(measured.readings)} readings in {path}, {time.monotonic() - began:.0f} s")
     return 0
 
 
