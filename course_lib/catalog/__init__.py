@@ -12,7 +12,17 @@ from __future__ import annotations
 
 import difflib
 
-from course_lib.catalog import lesson_00, lesson_01, lesson_03, lesson_04, lesson_06, lesson_07, lesson_08, lesson_11
+from course_lib.catalog import (
+    lesson_00,
+    lesson_01,
+    lesson_03,
+    lesson_04,
+    lesson_06,
+    lesson_07,
+    lesson_08,
+    lesson_10,
+    lesson_11,
+)
 from course_lib.catalog.model import Exercise, Lesson, Quiz
 from course_lib.errors import PlainError
 
@@ -24,6 +34,7 @@ LESSONS: tuple[Lesson, ...] = (
     lesson_06.LESSON,
     lesson_07.LESSON,
     lesson_08.LESSON,
+    lesson_10.LESSON,
     lesson_11.LESSON,
 )
 
