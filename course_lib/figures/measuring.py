@@ -19,6 +19,8 @@ LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#1a1a1a", "#56b4e9", "#8c6
 MARKERS = "osD^vPXh"
 _BAR = 29.0
 _LABEL = 4.0
+_LINE = 0.052
+"""The height of a line's name, as a share of the axes."""
 
 Reading = tuple[float, float, float, float]
 """A size, the figure for it, and the lower and upper end of its spread."""
@@ -100,21 +102,20 @@ def _plain_minor(value: float, _place: int | None = None) -> str:
     return f"{value:g}" if f"{value:e}"[0] in "25" else ""
 
 
-def draw_figures(
+def draw_lines(
     lines: Mapping[str, Sequence[Reading]],
     *,
     machine: str,
     ylabel: str,
     xlabel: str = "N (columns)",
     limits: Mapping[str, float] | None = None,
-    log: bool = False,
 ) -> Picture:
     """What was measured over a size, one line each with its spread as a band; `machine` says where, and stands in the picture.
 
-    `limits` are horizontal lines with their names, such as the memory's peak. With `log`, the upward axis is logarithmic, too.
-    Raises `ValueError` if there is nothing to draw.
+    `limits` are horizontal lines with their names, such as the memory's peak. For records of softmaxes there is
+    `draw_bandwidth`. Raises `ValueError` if there is nothing to draw.
 
-    >>> draw_figures({"copy": [(256, 10, 9, 11), (512, 20, 19, 21)]}, machine="H200", ylabel="GB/s")
+    >>> draw_lines({"copy": [(256, 10, 9, 11), (512, 20, 19, 21)]}, machine="H200", ylabel="GB/s")
     <Picture: GB/s on H200: copy 10 to 20>
     """
     if not lines or not all(lines.values()):
@@ -132,12 +133,7 @@ def draw_figures(
         axes.axhline(value, color=ALARM, lw=1.2, ls="--", zorder=0)
         told.append(f"{name} {value:.3g}")
     axes.set_xscale("log", base=2)
-    if log:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(_plain))
-        axes.yaxis.set_minor_formatter(FuncFormatter(_plain_minor))
-    else:
-        axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=0)
     axes.xaxis.set_major_formatter(FuncFormatter(_plain))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.tick_params(labelsize=8, which="both")
@@ -155,10 +151,11 @@ def _label_ends(axes: Axes, lines: Mapping[str, Sequence[Reading]], limits: Mapp
     """Write each name at the end of its line, moved apart where they would cover each other."""
     ends = [(max(readings)[1], name, LINES[number % len(LINES)]) for number, (name, readings) in enumerate(lines.items())]
     ends += [(value, name, ALARM) for name, value in limits.items()]
-    heights = [axes.transAxes.inverted().transform(axes.transData.transform((1, value)))[1] for value, _, _ in ends]
-    order = sorted(range(len(ends)), key=heights.__getitem__)
-    lowest = -0.02
-    for place in order:
-        lowest = max(heights[place], lowest + 0.052)
-        _, name, colour = ends[place]
-        axes.text(1.015, lowest, name, transform=axes.transAxes, color=colour, fontsize=8.5, va="center")
+    ends.sort()
+    places: list[float] = []
+    for value, _, _ in ends:
+        height = float(axes.transAxes.inverted().transform(axes.transData.transform((1, value)))[1])
+        places.append(max(height, places[-1] + _LINE if places else 0.0))
+    over = max(0.0, places[-1] - 1)
+    for place, (_, name, colour) in zip(places, ends, strict=True):
+        axes.text(1.015, place - over, name, transform=axes.transAxes, color=colour, fontsize=8.5, va="center")

@@ -1,5 +1,6 @@
 """Reading and writing separately, by a helper."""
 
+
 def rate(n_bytes, ms):
     return n_bytes / (1e6 * ms)
 
