@@ -12,14 +12,11 @@ its reason. The file is written at the end, and only if ours was right and timed
 from __future__ import annotations
 
 import argparse
-import platform
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import torch
@@ -27,7 +24,7 @@ import torch
 from course_lib import bench, records
 from course_lib.device import device
 from course_lib.kernels.softmax import softmax
-from course_lib.records import How, LeftOut, Point, Record
+from course_lib.records import How, LeftOut, Point
 
 Softmax = Callable[[torch.Tensor], torch.Tensor]
 
@@ -44,7 +41,7 @@ TOLERANCE = {"float32": 2e-5, "float16": 4e-3, "bfloat16": 2e-2}
 ROUNDING = 5
 """How much more "naive" may be off: it rounds after each of its five operations."""
 
-PACKAGES = ("numpy", "triton", "liger-kernel", "quack-kernels")
+PACKAGES = ("liger-kernel", "quack-kernels")
 
 METHOD = """\
 Rows of random normal numbers. Every result was compared with torch.softmax in fp64 before it was timed. All calls of a
@@ -128,9 +125,9 @@ class Run:
                 for how in hows:
                     self.leave_out(name, dtype, x, how, why)
         for how in hows:
-            self.time(dtype, x, how, dict(calls))
+            self.take_times(dtype, x, how, dict(calls))
 
-    def time(self, dtype: str, x: torch.Tensor, how: How, calls: dict[str, bench.Call]) -> None:
+    def take_times(self, dtype: str, x: torch.Tensor, how: How, calls: dict[str, bench.Call]) -> None:
         """Time calls in turns; one that cannot be timed is left out, and the others begin again."""
         n_bytes = 2 * x.numel() * x.element_size() if how == "cold" else None
         while calls:
@@ -143,18 +140,12 @@ class Run:
                 self.leave_out(error.name, dtype, x, how, str(error))
                 continue
             timings = [timing for timing in compared.timings if timing.name in calls]
-            self.points += [point(timing, dtype, x) for timing in timings]
+            self.points += [one for one in compared.points(dtype, *x.shape) if one.provider in calls]
             shown = "  ".join(f"{t.name} {t.gbps:.0f}" if t.gbps else f"{t.name} {t.ms * 1000:.2f}" for t in timings)
             unit = "GB/s" if n_bytes else "µs"
             passed = time.monotonic() - self.began
             print(f"{passed:4.0f} s  {dtype} {x.shape[0]} × {x.shape[1]} {how} ({unit}): {shown}", flush=True)
             return
-
-
-def point(timing: bench.Timing, dtype: str, x: torch.Tensor) -> Point:
-    """A timing as it is recorded, in five digits."""
-    ms, low, high = (float(f"{time:.5g}") for time in (timing.ms, timing.low, timing.high))
-    return Point(timing.name, dtype, x.shape[0], x.shape[1], timing.how, ms, low, high)
 
 
 def bound(function: Softmax, x: torch.Tensor) -> Callable[[], torch.Tensor]:
@@ -193,18 +184,6 @@ def shapes(only: list[int] | None) -> Iterator[tuple[str, int, int, tuple[How, .
                 yield dtype, m, n, ("cold",)
 
 
-def versions() -> dict[str, str]:
-    """Of all that takes part."""
-    found = {"python": platform.python_version(), "torch": torch.__version__}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    others = {"cuda": torch.version.cuda, "hip": torch.version.hip, "driver": device().versions.get("driver")}
-    return found | {name: number for name, number in others.items() if number}
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Measure, show and write; returns 1 if ours was wrong or failed anywhere, and 0 otherwise."""
     parser = argparse.ArgumentParser(description="Measure the row softmax on this GPU.")
@@ -228,8 +207,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     counts = {"rounds": rounds, "replayed": bench.REPLAYED, "launched": bench.LAUNCHED}
     method = METHOD.format(**counts, **{str(how): count for how, count in SAMPLES.items()}).replace("\n", " ")
-    today = datetime.now(UTC).date().isoformat()
-    record = Record(here.name, here.peak, today, versions(), method, tuple(run.points), tuple(run.left_out))
+    record = bench.recorded(run.points, method, run.left_out, PACKAGES)
     part = options.quick or options.only or options.providers or options.without
     out = options.out or (None if part else records.DATA / f"softmax-{records.slug(here.name)}.json")
     if out is None:

@@ -14,19 +14,22 @@ Not here: whether a call computes the right thing. Check that first.
 
 from __future__ import annotations
 
+import platform
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from html import escape
+from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from course_lib.device import prepare, switched_on
+from course_lib.device import device, prepare, switched_on
 from course_lib.errors import PlainError
 from course_lib.machine.specs import MIB, find_gpu
-from course_lib.records import How, bandwidth
+from course_lib.records import WAYS, How, LeftOut, Point, Record, bandwidth
 
 Call = Callable[[], object]
 """What is timed: a function without arguments, such as `lambda: softmax(x)`. Its inputs are made beforehand."""
@@ -85,7 +88,7 @@ class Timing:
     def __repr__(self) -> str:
         rate = "" if self.gbps is None else f", {self.gbps:.0f} GB/s"
         spread = f"{_us(self.low)} to {_us(self.high)}"
-        return f"<{self.name}, {_WORDS[self.how]}: {_us(self.ms)} µs ({spread}){rate}>"
+        return f"<{self.name}, {WAYS[self.how]}: {_us(self.ms)} µs ({spread}){rate}>"
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,13 @@ class Comparison:
         copies = [timing for timing in self.timings if timing.name == COPY]
         return copies[0].ms / self[name].ms if copies else None
 
+    def points(self, dtype: str, m: int, n: int) -> tuple[Point, ...]:
+        """The timings as points of a record, for calls that worked on a matrix of `m` × `n` elements."""
+        return tuple(
+            Point(one.name, dtype, m, n, self.how, *(float(f"{ms:.5g}") for ms in (one.ms, one.low, one.high)))
+            for one in self.timings
+        )
+
     def __repr__(self) -> str:
         rows = self._rows()
         widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
@@ -118,7 +128,7 @@ class Comparison:
         return f"<table><caption>{escape(self._title())}</caption><tr>{cells}</tr>{rows}</table>"
 
     def _title(self) -> str:
-        return f"{self.machine.name}, {_WORDS[self.how]}"
+        return f"{self.machine.name}, {WAYS[self.how]}"
 
     def _rows(self) -> list[list[str]]:
         """The table's cells, its head first; columns about bytes only if bytes are known."""
@@ -136,13 +146,6 @@ class Comparison:
             )
         filled = [number for number in range(len(rows[0])) if any(row[number] for row in rows[1:])]
         return [[row[number] for number in filled] for row in rows]
-
-
-_WORDS: Mapping[How, str] = {
-    "cold": "on the GPU, cold L2",
-    "replay": "on the GPU, replayed from a CUDA graph",
-    "host": "on the CPU, until the call returns",
-}
 
 
 def _us(ms: float) -> str:
@@ -199,6 +202,24 @@ def host_time(call: Call, *, rounds: int = 5, samples: int = 10) -> Timing:
     For calls whose work on the GPU is short; behind long ones the queue of launches fills, and Python waits.
     """
     return compare({"call": call}, how="host", rounds=rounds, samples=samples)["call"]
+
+
+def recorded(points: Iterable[Point], method: str, left_out: Iterable[LeftOut] = (), packages: Sequence[str] = ()) -> Record:
+    """What was measured on this machine, as a record of today, which figures draw and `records.save` writes.
+
+    `packages` names whose versions belong to it besides those of Python, torch, Triton, NumPy, CUDA and the driver.
+    """
+    import torch
+
+    here = machine()
+    versions = {"python": platform.python_version(), "torch": torch.__version__}
+    for package in ("triton", "numpy", *packages):
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    others = {"cuda": torch.version.cuda, "hip": torch.version.hip, "driver": device().versions.get("driver")}
+    versions |= {name: number for name, number in others.items() if number}
+    today = datetime.now(UTC).date().isoformat()
+    return Record(here.name, here.peak, today, versions, method, tuple(points), tuple(left_out))
 
 
 def machine() -> Machine:

@@ -36,6 +36,13 @@ How = Literal["cold", "replay", "host"]
 """How a call was timed. "cold": on the GPU, after its L2 cache was overwritten. "replay": on the GPU, from a CUDA graph of
 many such calls, so without Python and with its data in L2. "host": on the CPU, until the call returns."""
 
+WAYS: Mapping[How, str] = {
+    "cold": "on the GPU, cold L2",
+    "replay": "on the GPU, replayed from a CUDA graph",
+    "host": "on the CPU, until the call returns",
+}
+"""What figures and tables say of them."""
+
 ITEMSIZE: Mapping[str, int] = {"float32": 4, "float16": 2, "bfloat16": 2}
 """Bytes of one element, by the name of its dtype."""
 

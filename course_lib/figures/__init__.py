@@ -14,11 +14,13 @@ from course_lib.figures.memory import (
 )
 from course_lib.figures.resources import draw_occupancy, draw_roofline
 from course_lib.figures.rows import draw_lanes, draw_traffic
+from course_lib.figures.speed import draw_bandwidth, draw_share, draw_times
 from course_lib.figures.warps import draw_block, draw_butterfly
 from course_lib.figures.widgets import slider
 
 __all__ = [
     "draw_accesses",
+    "draw_bandwidth",
     "draw_block",
     "draw_blocks",
     "draw_butterfly",
@@ -32,9 +34,11 @@ __all__ = [
     "draw_readings",
     "draw_roofline",
     "draw_row_schedule",
+    "draw_share",
     "draw_side_by_side",
     "draw_strides",
     "draw_timeline",
+    "draw_times",
     "draw_traffic",
     "draw_wrap",
     "lane_addresses",

@@ -1,0 +1,321 @@
+"""Measuring, as far as it can be tested without a GPU: turns, quantiles, what is refused, and the softmax's benchmark.
+
+Times come from samplers made by hand; how they are taken on a GPU is tested in test_bench_on_gpu.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from benchmarks import softmax as benchmark
+from course_lib import bench
+from course_lib.bench import COPY, CallFailed, CannotMeasure, ImpossibleFigure, Machine, Timing, compare, host_time, replay
+from course_lib.device import Decision
+from course_lib.machine.specs import MIB
+from course_lib.records import load
+
+H200 = Machine("NVIDIA H200", peak=4800.0, l2=60 * MIB)
+NOTHING = {"ours": lambda: None}
+
+
+@pytest.fixture
+def times(monkeypatch: pytest.MonkeyPatch) -> dict[object, list[float]]:
+    """A machine whose calls take the times that stand here, by call, over and over; 1 ms for others."""
+    found: dict[object, list[float]] = {}
+
+    def sampler(call: bench.Call) -> bench.Sampler:
+        call()
+        endless = itertools.cycle(found.get(call, [1.0]))
+        return lambda count: list(itertools.islice(endless, count))
+
+    monkeypatch.setattr(bench, "machine", lambda: H200)
+    monkeypatch.setattr(bench, "_SAMPLERS", dict.fromkeys(("cold", "replay", "host"), sampler))
+    monkeypatch.setattr(bench, "_copy_of", lambda n_bytes: lambda: None)
+    return found
+
+
+# --- where nothing can be measured ------------------------------------------------------------------------------------
+
+MEASURE: dict[str, Callable[[], object]] = {
+    "compare": lambda: compare(NOTHING),
+    "replay": lambda: replay(NOTHING["ours"]),
+    "host_time": lambda: host_time(NOTHING["ours"]),
+    "machine": bench.machine,
+    "recorded": lambda: bench.recorded((), ""),
+    "the benchmark": lambda: benchmark.main([]),
+}
+
+
+@pytest.mark.parametrize("what", MEASURE)
+@pytest.mark.parametrize(
+    ("asked", "cure"),
+    [(None, r'records.record\("softmax", "h200"\).*`course doctor`'), ("1", "Unset it, and start Python anew")],
+)
+def test_the_interpreter_is_not_measured(what: str, asked: str | None, cure: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "prepare", lambda: Decision("interpreter", asked, None, asked is None))
+    with pytest.raises(CannotMeasure, match=cure):
+        MEASURE[what]()
+
+
+# --- comparing --------------------------------------------------------------------------------------------------------
+
+
+def test_calls_take_turns_and_another_begins_each_round() -> None:
+    order: list[str] = []
+
+    def sampler(name: str) -> bench.Sampler:
+        def sample(count: int) -> list[float]:
+            order.append(name)
+            return [float(len(order))] * count
+
+        return sample
+
+    times = bench._in_turns({name: sampler(name) for name in "abc"}, rounds=3, samples=2)
+    assert "".join(order) == "abc" + "bca" + "cab" + "abc"
+    assert times == {"a": [6, 6, 8, 8, 10, 10], "b": [4, 4, 9, 9, 11, 11], "c": [5, 5, 7, 7, 12, 12]}, "round 0 counts too"
+
+
+def test_quantiles_are_of_all_rounds_together(times: dict[object, list[float]]) -> None:
+    times[NOTHING["ours"]] = [float(value) for value in range(1, 12)]
+    timing = compare(NOTHING, rounds=11, samples=11)["ours"]
+    assert (timing.low, timing.ms, timing.high) == (3, 6, 9)
+
+
+def test_the_copy_joins_in_where_bytes_are_known(times: dict[object, list[float]]) -> None:
+    times[NOTHING["ours"]] = [2.0]
+    compared = compare(NOTHING, n_bytes=10**9)
+    assert [timing.name for timing in compared.timings] == [COPY, "ours"]
+    assert compared["ours"].gbps == 500
+    assert compared.share("ours") == 0.5
+    own = compare({"ours": NOTHING["ours"], COPY: lambda: None}, n_bytes=10**9)
+    assert [timing.name for timing in own.timings] == ["ours", COPY]
+    assert compare(NOTHING).share("ours") is None
+
+
+def test_a_comparison_shows_itself_as_a_table(times: dict[object, list[float]]) -> None:
+    times[NOTHING["ours"]] = [0.5]
+    compared = compare(NOTHING, n_bytes=10**9)
+    assert repr(compared).splitlines() == [
+        "NVIDIA H200, on the GPU, cold L2",
+        "call    µs  20 % … 80 %  GB/s  of the copy",
+        "copy  1000  1000 … 1000  1000         100%",
+        "ours   500    500 … 500  2000         200%",
+    ]
+    assert "<td>ours</td><td>500</td><td>500 … 500</td><td>2000</td><td>200%</td>" in compared._repr_html_()
+    assert "&lt;lambda&gt;" in compare({"<lambda>": lambda: None})._repr_html_()
+
+
+def test_columns_about_bytes_stay_away_where_there_are_none(times: dict[object, list[float]]) -> None:
+    assert repr(compare(NOTHING, how="host")).splitlines()[1].split() == ["call", "µs", "20", "%", "…", "80", "%"]
+
+
+def test_one_timing_says_how_it_was_taken(times: dict[object, list[float]]) -> None:
+    times[NOTHING["ours"]] = [0.00197]
+    assert repr(replay(NOTHING["ours"])) == "<call, on the GPU, replayed from a CUDA graph: 1.97 µs (1.97 to 1.97)>"
+    assert host_time(NOTHING["ours"]).how == "host"
+
+
+@pytest.mark.parametrize("fields", [{"calls": {}}, {"rounds": 0}, {"samples": 0}], ids=str)
+def test_measuring_nothing_is_an_error(fields: dict[str, Any], times: dict[object, list[float]]) -> None:
+    with pytest.raises(ValueError, match="nothing to measure"):
+        compare(**{"calls": NOTHING, **fields})
+
+
+@pytest.mark.parametrize("how", ["replay", "host"])
+def test_bytes_in_the_cache_make_no_bandwidth(how: bench.How, times: dict[object, list[float]]) -> None:
+    with pytest.raises(ValueError, match="need not come from memory"):
+        compare(NOTHING, n_bytes=10**9, how=how)
+
+
+# --- what cannot be ---------------------------------------------------------------------------------------------------
+
+
+def test_a_figure_above_the_peak_is_an_error(times: dict[object, list[float]]) -> None:
+    """Unsynchronised timing once gave 34 149 GB/s."""
+    times[NOTHING["ours"]] = [0.03]
+    with pytest.raises(ImpossibleFigure, match="ours: 33333 GB/s, and NVIDIA H200 moves 4800 at most") as error:
+        compare(NOTHING, n_bytes=10**9)
+    assert error.value.name == "ours"
+
+
+def test_a_single_quantile_above_the_peak_is_one_too() -> None:
+    slow = Timing("ours", "cold", ms=1.0, low=1 / 4.8, high=1.0, n_bytes=10**9)
+    bench._refuse_the_impossible(slow, H200)
+    with pytest.raises(ImpossibleFigure):
+        bench._refuse_the_impossible(Timing("ours", "cold", ms=1.0, low=1 / 4.9, high=1.0, n_bytes=10**9), H200)
+
+
+def test_what_fits_into_the_cache_is_told_apart(times: dict[object, list[float]]) -> None:
+    times[NOTHING["ours"]] = [0.001]
+    with pytest.raises(ImpossibleFigure, match=r"The 8.0 MiB fit in its L2 cache of 60 MiB: measure with more"):
+        compare(NOTHING, n_bytes=8 * MIB)
+
+
+def test_a_failing_call_is_named(times: dict[object, list[float]]) -> None:
+    def broken() -> None:
+        raise KeyError("rows")
+
+    with pytest.raises(CallFailed, match="broken: KeyError: 'rows'") as error:
+        compare({**NOTHING, "broken": broken})
+    assert error.value.name == "broken"
+    assert isinstance(error.value.__cause__, KeyError)
+
+
+def test_a_call_that_fails_in_a_later_round_is_named() -> None:
+    def sample(count: int) -> list[float]:
+        raise RuntimeError("out of memory")
+
+    with pytest.raises(CallFailed, match="late: RuntimeError: out of memory"):
+        bench._in_turns({"late": sample}, rounds=1, samples=1)
+
+
+def test_the_peak_is_the_vendors_or_else_that_of_clock_and_bus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("triton.testing.get_dram_gbps", lambda: 1234.5)
+    assert bench._peak("NVIDIA GeForce RTX 4090") == pytest.approx(1008)
+    assert bench._peak("NVIDIA RTX A1000") == 1234.5
+
+
+# --- the softmax's benchmark ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def everybody() -> dict[str, benchmark.Softmax]:
+    """The providers of the benchmark, with torch's softmax in place of ours."""
+    ours = benchmark.torch_softmax
+    return {"copy": torch.clone, "naive": benchmark.naive_softmax, "torch": ours, "ours": ours}
+
+
+@pytest.fixture
+def small(
+    times: dict[object, list[float]], everybody: dict[str, benchmark.Softmax], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Path:
+    """The benchmark of everybody with two shapes; the folder that it writes into."""
+    monkeypatch.setattr(benchmark, "SMALL", [(4, 256)])
+    monkeypatch.setattr(benchmark, "LARGE", [(8, 781)])
+    monkeypatch.setattr(benchmark, "providers", lambda _, unwanted: {k: everybody[k] for k in everybody if k not in unwanted})
+    monkeypatch.setattr(benchmark.records, "DATA", tmp_path)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    return tmp_path
+
+
+def test_a_whole_run_is_written(small: Path) -> None:
+    assert benchmark.main([]) == 0
+    found = load(small / "softmax-h200.json")
+    assert found.device == "NVIDIA H200"
+    assert found.providers == ("copy", "naive", "torch", "ours")
+    assert {(one.m, one.n, one.how, one.dtype) for one in found.points} == {
+        *((4, 256, how, "float32") for how in ("replay", "host", "cold")),
+        *((8, 781, "cold", dtype) for dtype in ("float32", "float16", "bfloat16")),
+    }
+    assert found.left_out == ()
+    assert "in 5 rounds" in found.method
+    assert "{" not in found.method
+    assert {"python", "torch", "triton", "numpy"} <= found.versions.keys()
+
+
+@pytest.mark.parametrize("part", [["--quick"], ["--only", "781"], ["--without", "naive"]], ids=" ".join)
+def test_a_part_of_a_run_does_not_replace_the_whole(part: list[str], small: Path) -> None:
+    assert benchmark.main(part) == 0
+    assert list(small.iterdir()) == []
+    assert benchmark.main([*part, "--only", "781", "--out", str(small / "mine.json")]) == 0
+    assert {one.n for one in load(small / "mine.json").points} == {781}
+
+
+def wrong(x: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(x, -1) * 1.1
+
+
+def too_wide(x: torch.Tensor) -> torch.Tensor:
+    if x.shape[1] > 700:
+        raise ValueError("rows of at most 700")
+    return torch.softmax(x, -1)
+
+
+def in_place(x: torch.Tensor) -> torch.Tensor:
+    return x.copy_(torch.softmax(x, -1)).clone()
+
+
+def nothing_but_nan(x: torch.Tensor) -> torch.Tensor:
+    return torch.full_like(x, float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("provider", "reason", "count"),
+    [(wrong, "wrong values", 6), (too_wide, "ValueError: rows of at most 700", 3), (in_place, "its input was changed", 6)],
+)
+def test_who_is_wrong_or_refuses_is_left_out_with_the_reason(
+    provider: benchmark.Softmax, reason: str, count: int, small: Path, everybody: dict[str, benchmark.Softmax]
+) -> None:
+    everybody["torch"] = provider
+    assert benchmark.main([]) == 0
+    found = load(small / "softmax-h200.json")
+    assert [one.provider for one in found.left_out] == ["torch"] * count
+    assert all(one.reason.startswith(reason) for one in found.left_out)
+    assert len(found.select(provider="torch")) == 6 - count
+    assert len(found.select(provider="ours")) == len(found.select(provider="naive")) == 6
+
+
+@pytest.mark.parametrize("provider", [wrong, too_wide, nothing_but_nan])
+def test_nothing_is_written_if_ours_is_not_right_everywhere(
+    provider: benchmark.Softmax, small: Path, everybody: dict[str, benchmark.Softmax]
+) -> None:
+    everybody["ours"] = provider
+    assert benchmark.main([]) == 1
+    assert list(small.iterdir()) == []
+
+
+def test_who_cannot_be_timed_is_left_out_and_the_others_begin_again(
+    small: Path, everybody: dict[str, benchmark.Softmax], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capturing = []
+
+    def capture(call: bench.Call) -> bench.Sampler:
+        capturing.append(True)
+        call()
+        capturing.pop()
+        return lambda count: [1.0] * count
+
+    def not_in_graphs(x: torch.Tensor) -> torch.Tensor:
+        if capturing:
+            capturing.clear()
+            raise RuntimeError("cannot be captured")
+        return torch.softmax(x, -1)
+
+    monkeypatch.setattr(bench, "_SAMPLERS", {**bench._SAMPLERS, "replay": capture})
+    everybody["torch"] = not_in_graphs
+    assert benchmark.main([]) == 0
+    found = load(small / "softmax-h200.json")
+    assert [(one.provider, one.how, one.reason) for one in found.left_out] == [
+        ("torch", "replay", "torch: RuntimeError: cannot be captured")
+    ]
+    assert {one.provider for one in found.select(how="replay")} == {"copy", "naive", "ours"}
+    assert {one.provider for one in found.select(how="host")} == {"copy", "naive", "torch", "ours"}
+
+
+def test_a_gpu_that_no_longer_answers_ends_the_run(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone() -> None:
+        raise RuntimeError("misaligned address")
+
+    monkeypatch.setattr(torch.cuda, "synchronize", gone)
+    with pytest.raises(RuntimeError, match="misaligned address"):
+        benchmark.main([])
+    assert list(small.iterdir()) == []
+
+
+def test_an_unknown_provider_is_told_who_there_is() -> None:
+    with pytest.raises(SystemExit, match="There is no triton here; there are copy, naive, torch"):
+        benchmark.providers(["triton"], [])
+    assert list(benchmark.providers(["ours", "copy"], [])) == ["copy", "ours"]
+    assert "torch.compile" not in benchmark.providers(None, ["torch.compile"])
+
+
+def test_the_shapes_are_those_of_the_article_and_of_long_rows() -> None:
+    every = list(benchmark.shapes(None))
+    assert [(m, n) for _, m, n, how in every if "replay" in how] == [(64, 128 * i) for i in range(2, 17)]
+    assert {(dtype, m) for dtype, m, _, how in every if how == ("cold",)} == {(dtype, 4096) for dtype in benchmark.DTYPES}

@@ -1,0 +1,152 @@
+"""Recorded measurements: what is found in them, and what is refused as impossible or broken."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from course_lib import records
+from course_lib.records import DATA, LeftOut, Point, Record, RecordError, load, record, save
+
+
+def point(provider: str = "ours", n: int = 1024, ms: float = 0.0128, **other: Any) -> Point:
+    fields = {"dtype": "float32", "m": 4096, "how": "cold", "low": ms * 0.9, "high": ms * 1.25, **other}
+    return Point(provider=provider, n=n, ms=ms, **fields)
+
+
+LIGER = LeftOut("liger", "float32", 4096, 131072, "cold", "RuntimeError: exceeds the recommended Triton blocksize = 65536.")
+GOOD = Record(
+    device="NVIDIA H200",
+    peak=4800.0,
+    date="2026-11-30",
+    versions={"torch": "2.11.0", "triton": "3.6.0"},
+    method="by hand",
+    points=(point(n=2048, ms=0.02), point(), point("copy", ms=0.0096), point(how="replay", m=64, ms=0.002)),
+    left_out=(LIGER,),
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "softmax-h200.json"
+    save(GOOD, path)
+    return path
+
+
+def test_what_is_written_is_what_is_read(file: Path) -> None:
+    assert load(file) == GOOD
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_a_file_has_a_point_a_line(file: Path) -> None:
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if '"provider"' in line]
+    assert len(lines) == len(GOOD.points) + len(GOOD.left_out)
+    assert json.loads(lines[0].rstrip(",")) == {
+        **{"provider": "ours", "dtype": "float32", "m": 4096, "n": 2048},
+        **{"how": "cold", "ms": 0.02, "low": 0.02 * 0.9, "high": 0.02 * 1.25},
+    }
+
+
+def test_an_interrupted_writing_leaves_what_was_there(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(KeyboardInterrupt):
+        save(replace(GOOD, method="by foot"), file)
+    assert load(file) == GOOD
+
+
+def test_points_are_selected_by_what_they_have_and_come_by_columns() -> None:
+    assert [found.n for found in GOOD.select(provider="ours", how="cold")] == [1024, 2048]
+    assert GOOD.select(how="replay") == (GOOD.points[3],)
+    assert GOOD.select(m=4096, n=1024, provider="copy") == (GOOD.points[2],)
+    assert GOOD.select(dtype="bfloat16") == ()
+    assert GOOD.providers == ("ours", "copy")
+
+
+def test_bandwidth_counts_each_element_twice() -> None:
+    found = point(ms=0.0128)
+    assert found.n_bytes == 2 * 4096 * 1024 * 4
+    assert found.gbps == pytest.approx((2621.44, 2621.44 / 1.25, 2621.44 / 0.9))
+    assert point(dtype="bfloat16").n_bytes == found.n_bytes / 2
+
+
+def test_a_share_is_of_the_copy_of_the_same_matrix() -> None:
+    assert GOOD.share(GOOD.point("ours", m=4096, n=1024)) == pytest.approx(0.75)
+    with pytest.raises(RecordError, match="no point for copy, float32, 4096 × 2048, cold"):
+        GOOD.share(GOOD.point("ours", m=4096, n=2048))
+
+
+def test_a_missing_point_is_told_with_its_reason() -> None:
+    with pytest.raises(RecordError, match="liger, float32, 4096 × 131072, cold: RuntimeError: exceeds"):
+        GOOD.point("liger", m=4096, n=131072)
+    with pytest.raises(RecordError, match=r"it holds ours, copy; select\(…\) shows"):
+        GOOD.point("torch", m=4096, n=1024)
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    return {"provider": "ours", "dtype": "float32", "m": 64, "n": 256, "how": "host", "ms": 1, "low": 1, "high": 1} | fields
+
+
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "a figure above the peak": ({"points": [changed(how="cold", ms=2e-5, low=2e-5)]}, "6554 GB/s, and NVIDIA H200 moves 4800"),
+    "quantiles that fall": ({"points": [changed(low=2)]}, r"points\[0\]: low, ms and high are positive .* \(2, 1, 1\)"),
+    "no time at all": ({"points": [changed(low=0)]}, "positive milliseconds"),
+    "time that is no number": ({"points": [changed(ms="1")]}, "positive milliseconds"),
+    "time that never ends": ({"points": [changed(high=float("inf"))]}, "positive milliseconds"),
+    "an unknown dtype": ({"points": [changed(dtype="fp32")]}, "dtype is one of float32, float16, bfloat16, not 'fp32'"),
+    "an unknown way": ({"points": [changed(), changed(how="warm")]}, r"points\[1\]: how is one of cold, replay, host"),
+    "half a row": ({"points": [changed(m=0.5)]}, "m is a positive integer, not 0.5"),
+    "nobody": ({"points": [changed(provider="")]}, "provider is text"),
+    "a field too many": ({"points": [changed(gbps=7)]}, r"points\[0\]: it is an object with provider, dtype,"),
+    "a field too few": ({"points": [{"provider": "ours"}]}, r"points\[0\]: it is an object with provider, dtype,"),
+    "a list in place of a point": ({"points": [[1]]}, r"not \[1\]"),
+    "two points for one thing": ({"points": [changed(), changed(ms=1)]}, "two points for"),
+    "no points": ({"points": []}, "there are no points"),
+    "points that are no list": ({"points": {}}, "a list called 'points'"),
+    "no reason": ({"left_out": [{**changed(), "reason": "x"}]}, r"left_out\[0\]: it is an object with .*reason"),
+    "another calendar": ({"date": "30.11.2026"}, "date is a day such as 2026-11-30"),
+    "no device": ({"device": " "}, "device is text"),
+    "no peak": ({"peak": 0}, "peak is a positive number"),
+    "versions as numbers": ({"versions": {"torch": 2.11}}, "versions are an object of strings"),
+    "something more": ({"notes": ""}, "it is an object with device, peak, date"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_broken_file_is_refused_by_name(fault: str, file: Path) -> None:
+    fields, message = BROKEN[fault]
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | fields), encoding="utf-8")
+    with pytest.raises(RecordError, match=f"softmax-h200.json: .*{message}"):
+        load(file)
+
+
+@pytest.mark.parametrize(("text", "message"), [("{", "is not JSON"), ("[]", "a list called 'points'"), ("{}", "'points'")])
+def test_a_file_that_is_no_record_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "softmax-h200.json"
+    path.write_text(text)
+    with pytest.raises(RecordError, match=f"softmax-h200.json.* {message}"):
+        load(path)
+
+
+def test_a_record_is_found_by_subject_and_gpu(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "DATA", file.parent)
+    assert record("softmax", "H200") == record("softmax", "NVIDIA H200") == GOOD
+    with pytest.raises(RecordError, match="no record 'softmax-t4'; there are softmax-h200"):
+        record("softmax", "Tesla T4")
+    file.unlink()
+    with pytest.raises(RecordError, match="there are none yet"):
+        record("softmax", "h200")
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*-*.json")), ids=lambda path: path.stem)
+def test_every_record_that_is_here_can_be_right(path: Path) -> None:
+    found = load(path)
+    assert path.stem.endswith(f"-{records.slug(found.device)}")
+    assert {"torch", "triton", "python", "driver"} <= found.versions.keys()

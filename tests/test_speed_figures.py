@@ -1,0 +1,144 @@
+"""Figures of recorded measurements, on a record made by hand; and Triton's own report of the same figures."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pytest
+import triton
+from matplotlib.text import Text
+
+from course_lib.figures import draw_bandwidth, draw_share, draw_times
+from course_lib.figures.canvas import Picture
+from course_lib.figures.speed import STYLES
+from course_lib.records import ITEMSIZE, LeftOut, Point, Record, RecordError
+
+WIDTHS = (256, 781, 1024, 65536)
+GBPS = {"copy": 4000.0, "ours": 3900.0, "torch": 2000.0, "liger": 3800.0}
+
+
+def point(provider: str, m: int, n: int, how: Any, dtype: str = "float32") -> Point:
+    ms = 2 * m * n * ITEMSIZE[dtype] / GBPS[provider] * 1e-6
+    return Point(provider, dtype, m, n, how, ms, ms * 0.95, ms * 1.25)
+
+
+RECORD = Record(
+    "NVIDIA H200",
+    4800.0,
+    "2026-11-30",
+    {"torch": "2.11.0"},
+    "made by hand",
+    (
+        *(point(who, 4096, n, "cold") for who in GBPS for n in WIDTHS if (who, n) != ("liger", 65536)),
+        *(point(who, 64, n, how) for who in ("ours", "torch") for n in WIDTHS for how in ("host", "replay")),
+    ),
+    (LeftOut("liger", "float32", 4096, 65536, "cold", "too wide"), LeftOut("quack", "float32", 64, 256, "host", "absent")),
+)
+
+
+def words(picture: Picture) -> list[str]:
+    return [text.get_text() for text in picture.findobj(Text) if text.get_text()]
+
+
+def line(picture: Picture, provider: str) -> list[tuple[float, float]]:
+    colour = STYLES[provider][0]
+    found = [one for one in picture.axes[0].lines if one.get_color() == colour and len(one.get_xdata()) > 2]
+    assert len(found) == 1
+    return list(zip(*found[0].get_data(), strict=True))
+
+
+def test_bandwidth_is_a_line_a_provider_on_a_logarithmic_axis() -> None:
+    picture = draw_bandwidth(RECORD, m=4096)
+    axes = picture.axes[0]
+    assert axes.get_xscale() == "log"
+    assert axes.get_ylabel() == "effective bandwidth (GB/s)"
+    assert line(picture, "torch") == [(n, pytest.approx(2000)) for n in WIDTHS]
+    assert line(picture, "liger") == [(n, pytest.approx(3800)) for n in WIDTHS[:3]]
+
+
+def test_every_figure_names_its_machine_and_day() -> None:
+    for picture in (draw_bandwidth(RECORD, m=4096), draw_share(RECORD, m=4096), draw_times(RECORD, m=64)):
+        assert any(text.startswith("NVIDIA H200, 2026-11-30: ") for text in words(picture))
+        assert "on NVIDIA H200" in picture.alt
+
+
+def test_what_a_figure_shows_is_said_in_words() -> None:
+    assert draw_bandwidth(RECORD, m=4096).alt == (
+        "effective bandwidth in GB/s over 256 to 65536 columns, 4096 rows, float32, on the GPU, cold L2, on NVIDIA H200; "
+        "at 65536 columns: copy 4000, ours 3900, torch 2000"
+    )
+    assert draw_share(RECORD, m=4096).alt.endswith("at 65536 columns: ours 98%, torch 50%")
+    assert draw_times(RECORD, m=64, how="replay", only=["torch"]).alt.endswith("at 65536 columns: torch 16.8")
+
+
+def test_what_could_not_be_measured_is_noted() -> None:
+    assert "could not do it: liger at 65536" in words(draw_bandwidth(RECORD, m=4096))
+    assert not any(text.startswith("could not") for text in words(draw_bandwidth(RECORD, m=4096, only=["ours", "copy"])))
+    assert not any(text.startswith("could not") for text in words(draw_times(RECORD, m=64)))
+
+
+def test_the_peak_is_drawn_where_the_memory_is_the_limit() -> None:
+    peak = " the memory's peak, 4800 GB/s"
+    assert peak in words(draw_bandwidth(RECORD, m=4096))
+    assert peak not in words(draw_bandwidth(RECORD, m=64, how="replay"))
+
+
+def test_shares_leave_out_the_copy_itself_and_need_it() -> None:
+    assert not any(text.startswith("copy") for text in words(draw_share(RECORD, m=4096)))
+    with pytest.raises(RecordError, match="no point for copy, float32, 64 × 256, replay"):
+        draw_share(RECORD, m=64, how="replay")
+
+
+def test_names_do_not_lie_upon_each_other() -> None:
+    heights = sorted(text.get_position()[1] for text in draw_bandwidth(RECORD, m=4096).axes[0].texts[1:])
+    assert len(heights) == 4
+    assert all(upper - lower > 0.05 for lower, upper in pairwise(heights))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"m": 7}, "no points of anybody for 7 rows"),
+        ({"dtype": "float16"}, "no points of anybody for 4096 rows, float16, cold"),
+        ({"only": ["quack", "ours"]}, "no points of quack for 4096 rows"),
+        ({"how": "host"}, "draw_times shows it"),
+    ],
+    ids=str,
+)
+def test_figures_are_asked_for_what_there_is(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        draw_bandwidth(RECORD, **{"m": 4096, **fields})
+
+
+def test_someone_unknown_is_drawn_too() -> None:
+    mine = Point("mine", "float32", 4096, 1024, "cold", 0.02, 0.019, 0.021)
+    record = Record(RECORD.device, RECORD.peak, RECORD.date, {}, "by hand", (*RECORD.points, mine))
+    assert "mine  1678" in words(draw_bandwidth(record, m=4096))
+
+
+def test_tritons_own_report_takes_a_points_bandwidths() -> None:
+    """The form of the softmax tutorial, which needs pandas; with no GPU it reports what was recorded."""
+    configuration = triton.testing.Benchmark(
+        x_names=["N"],
+        x_vals=list(WIDTHS),
+        x_log=True,
+        line_arg="provider",
+        line_vals=["ours", "torch"],
+        line_names=["ours", "torch.softmax"],
+        ylabel="effective bandwidth (GB/s)",
+        plot_name="softmax",
+        args={"M": 4096},
+    )
+
+    @triton.testing.perf_report(configuration)
+    def report(M: int, N: int, provider: str) -> tuple[float, float, float]:
+        return RECORD.point(provider, m=M, n=N).gbps
+
+    plt.switch_backend("agg")
+    frame = report.run(return_df=True)
+    assert plt.gca().get_xscale() == "log"
+    plt.close()
+    assert list(frame.columns) == ["N", "ours (effective bandwidth (GB/s))", "torch.softmax (effective bandwidth (GB/s))"]
+    assert frame.iloc[:, 2].tolist() == pytest.approx([2000.0] * 4)
