@@ -33,6 +33,17 @@ def test_readings_have_a_median_that_one_long_one_does_not_move() -> None:
     assert draw_readings({"calls": [1.0] * 9 + [11.0]}).alt == "calls: 10 readings, median 1 ms, mean 2 ms"
 
 
+def test_relative_readings_keep_their_figures_and_share_an_axis() -> None:
+    picture = draw_readings({"short": [1.0, 2.0, 3.0], "long": [10.0, 20.0, 30.0]}, relative=True)
+    assert picture.alt == "short: 3 readings, median 2 ms, mean 2 ms; long: 3 readings, median 20 ms, mean 20 ms"
+    assert picture.axes[0].get_xlim()[1] < 2
+    assert picture.axes[0].get_xscale() == "linear"
+
+
+def test_readings_that_reach_far_get_a_logarithmic_axis() -> None:
+    assert draw_readings({"first": [0.02, 0.03, 180.0]}).axes[0].get_xscale() == "log"
+
+
 @pytest.mark.parametrize("values", [[1.0], [0.0, 1.0], []])
 def test_readings_that_cannot_be_drawn_are_refused(values: list[float]) -> None:
     with pytest.raises(ValueError, match="at least two readings"):
@@ -58,6 +69,7 @@ def test_lines_of_nothing_are_refused(lines: dict[str, list[tuple[float, float, 
         draw_timeline(timeline(10, launch=20, kernel=1, wait="each")),
         draw_timeline(timeline(1, launch=1, kernel=100)),
         draw_timeline(timeline(10, launch=5, kernel=2, graph=True)),
+        draw_readings({"short": [0.003, 0.004, 0.006], "long": [1.0, 1.01, 1.02]}, relative=True),
         draw_readings({"a call on some machine that has a long name": [0.02, 0.03, 180.0], "another": [1.0, 1.1]}),
         draw_lines(LINES, machine="NVIDIA H200, 2026-11-30: 4096 × N", ylabel="GB/s", limits={"the data sheet": 31.0}),
         draw_lines({str(n): [(256, 9.0, 9.0, 9.0), (512, 9.5, 9.0, 10.0)] for n in range(8)}, machine="H200", ylabel="GB/s"),

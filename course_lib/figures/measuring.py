@@ -19,6 +19,8 @@ LINES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#1a1a1a", "#56b4e9", "#8c6
 MARKERS = "osD^vPXh"
 _BAR = 29.0
 _LABEL = 4.0
+_FAR = 8
+"""From which ratio of the longest to the shortest reading on an axis is logarithmic."""
 _LINE = 0.052
 """The height of a line's name, as a share of the axes."""
 
@@ -53,10 +55,11 @@ def draw_timeline(timeline: Timeline) -> Picture:
     return canvas.finish(f"host and GPU: {words}")
 
 
-def draw_readings(readings: Mapping[str, Sequence[float]], unit: str = "ms") -> Picture:
-    """Every reading of several series as a dot on a logarithmic axis, with median, 20 % and 80 % quantile and mean.
+def draw_readings(readings: Mapping[str, Sequence[float]], unit: str = "ms", relative: bool = False) -> Picture:
+    """Every reading of several series as a dot, with median, 20 % and 80 % quantile and mean.
 
-    Raises `ValueError` for a series of fewer than two readings, or one that is not above 0.
+    With `relative`, as multiples of each series' median, so that their spreads can be compared. The axis is logarithmic if the
+    readings reach far. Raises `ValueError` for a series of fewer than two readings, or one that is not above 0.
 
     >>> draw_readings({"copy": [1.0, 1.0, 1.0, 2.0, 20.0]})
     <Picture: copy: 5 readings, median 1 ms, mean 5 ms>
@@ -66,22 +69,29 @@ def draw_readings(readings: Mapping[str, Sequence[float]], unit: str = "ms") -> 
     figure = Picture(figsize=(7.4, 0.9 + 0.95 * len(readings)), facecolor=PAPER)
     axes = figure.add_axes((0.02, 0.52 / figure.get_figheight(), 0.96, 1 - 0.6 / figure.get_figheight()))
     told = []
-    for row, (name, values) in enumerate(readings.items()):
+    reach = 1.0
+    for row, (name, series) in enumerate(readings.items()):
+        median, average = statistics.median(series), statistics.fmean(series)
+        words = f"{name}: {counted(len(series), 'reading')}, median {median:.3g} {unit}, mean {average:.3g} {unit}"
+        values = [value / median for value in series] if relative else series
         low, middle, high = _quantiles(values)
         mean = statistics.fmean(values)
+        reach = max(reach, max(values) / min(values))
         heights = [row + 0.22 * ((place * 0.618) % 1 - 0.5) for place in range(len(values))]
         axes.fill_betweenx((row - 0.2, row + 0.2), low, high, color="#cfe3f1", lw=0, zorder=1)
         axes.plot(values, heights, "o", ms=3, color=LINES[0], alpha=0.6, mew=0, zorder=2)
         axes.plot((middle, middle), (row - 0.27, row + 0.27), color=INK, lw=2, zorder=3)
         axes.plot(mean, row, "x", ms=8, mew=2, color=ALARM, zorder=4)
-        words = f"{name}: {counted(len(values), 'reading')}, median {middle:.3g} {unit}, mean {mean:.3g} {unit}"
         told.append(words)
         axes.text(0.005, row - 0.36, words, transform=axes.get_yaxis_transform(), fontsize=8.5, va="center")
-    axes.set(xscale="log", ylim=(len(readings) - 0.6, -0.62), yticks=[])
+    axes.set(ylim=(len(readings) - 0.6, -0.62), yticks=[])
+    if reach > _FAR:
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(FuncFormatter(_plain_minor))
     axes.xaxis.set_major_formatter(FuncFormatter(_plain))
-    axes.xaxis.set_minor_formatter(FuncFormatter(_plain_minor))
     axes.tick_params(labelsize=8, which="both")
-    axes.set_xlabel(f"{unit} (black: median, blue band: 20 % to 80 %, cross: mean)", fontsize=9)
+    across = "reading ÷ median" if relative else unit
+    axes.set_xlabel(f"{across} (black: median, blue band: 20 % to 80 %, cross: mean)", fontsize=9)
     axes.spines[["top", "right", "left"]].set_visible(False)
     figure.alt = "; ".join(told)
     return figure
