@@ -43,6 +43,9 @@ REPLAYED = 500
 LAUNCHED = 50
 """Calls in a row while the host's time is taken. The driver queues about a thousand launches before it makes Python wait."""
 
+MOST_AHEAD = 32
+"""How many times the cache is overwritten for each call before the first, so that all are queued when the GPU comes to them."""
+
 
 class CannotMeasure(PlainError, RuntimeError):
     """There is no GPU here, or kernels are interpreted."""
@@ -119,16 +122,25 @@ class Comparison:
         rows = self._rows()
         widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-        return "\n".join([self._title(), *lines])
+        return "\n".join([self._title(), *lines, *self._note()])
 
     def _repr_html_(self) -> str:
         head, *body = self._rows()
         cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
         rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
-        return f"<table><caption>{escape(self._title())}</caption><tr>{cells}</tr>{rows}</table>"
+        note = "".join(f"<small>{escape(line)}</small>" for line in self._note())
+        return f"<table><caption>{escape(self._title())}</caption><tr>{cells}</tr>{rows}</table>{note}"
 
     def _title(self) -> str:
         return f"{self.machine.name}, {WAYS[self.how]}"
+
+    def _note(self) -> list[str]:
+        """What is to be known where the bytes fit into the cache."""
+        n_bytes = self.timings[0].n_bytes
+        if n_bytes is None or n_bytes > self.machine.l2:
+            return []
+        sizes = f"The {n_bytes / MIB:.1f} MiB fit in the L2 cache of {self.machine.l2 / MIB:.0f} MiB"
+        return [f"{sizes}: they are read from memory, but what is written may stay in the cache."]
 
     def _rows(self) -> list[list[str]]:
         """The table's cells, its head first; columns about bytes only if bytes are known."""
@@ -168,11 +180,13 @@ def compare(
     a copy of as many bytes (half of them read, half written) joins in as "copy", unless `calls` has its own.
 
     Raises `CannotMeasure` without a GPU, `CallFailed` if a call does, `ImpossibleFigure` for a bandwidth above the device's
-    peak, and `ValueError` for `n_bytes` where calls find their data in the L2 cache.
+    peak, and `ValueError` for nothing to measure, and for `n_bytes` where calls find their data in the L2 cache.
     """
     here = machine()
     if not calls or rounds < 1 or samples < 1:
         raise ValueError(f"there is nothing to measure: {len(calls)} calls, {rounds} rounds, {samples} samples")
+    if n_bytes is not None and n_bytes < 2:
+        raise ValueError(f"n_bytes is what a call reads and writes, not {n_bytes}; leave it out where it is unknown")
     if n_bytes is not None and how != "cold":
         raise ValueError(f'n_bytes goes with how="cold" only: with "{how}" the data need not come from memory')
     timed = {COPY: _copy_of(n_bytes), **calls} if n_bytes and COPY not in calls else dict(calls)
@@ -303,26 +317,33 @@ def _copy_of(n_bytes: int) -> Call:
 def _cold(call: Call) -> Sampler:
     """Between two events on the GPU, each call after the L2 cache was overwritten, as `triton.testing.do_bench` does it.
 
-    First the GPU gets work for a while, so that Python stays ahead of it: else a call of several kernels would be charged
-    for waiting for its launches.
+    All calls are queued while the GPU still has other work, so that none is charged for waiting until Python has launched it.
+    That work is doubled until it is enough, up to `MOST_AHEAD` overwritings a call.
     """
     import torch
 
     call()
     junk_bytes = max(256 * MIB, 4 * machine().l2)
+    ahead = 1
 
     def sample(count: int) -> list[float]:
-        junk = torch.empty(junk_bytes, dtype=torch.int8, device="cuda")
-        events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
-        for _ in range(count):
-            junk.zero_()
-        for begin, end in events:
-            junk.zero_()
-            begin.record()
-            call()
-            end.record()
-        torch.cuda.synchronize()
-        return [begin.elapsed_time(end) for begin, end in events]
+        nonlocal ahead
+        while True:
+            junk = torch.empty(junk_bytes, dtype=torch.int8, device="cuda")
+            idle, *events = (torch.cuda.Event(enable_timing=True) for _ in range(1 + 2 * count))
+            for _ in range(ahead * count):
+                junk.zero_()
+            idle.record()
+            for begin, end in zip(events[::2], events[1::2], strict=True):
+                junk.zero_()
+                begin.record()
+                call()
+                end.record()
+            too_late = idle.query()
+            torch.cuda.synchronize()
+            if not too_late or ahead >= MOST_AHEAD:
+                return [begin.elapsed_time(end) for begin, end in zip(events[::2], events[1::2], strict=True)]
+            ahead *= 2
 
     return sample
 

@@ -54,10 +54,10 @@ class RecordError(PlainError, ValueError):
 def bandwidth(n_bytes: float, ms: float) -> float:
     """Effective bandwidth in GB/s: the bytes that a call must move at least, over the milliseconds that it took.
 
-    >>> bandwidth(2 * 4096 * 1024 * 4, 0.0128)
-    2621.44
+    >>> bandwidth(2 * 4096 * 1024 * 4, 0.0128), bandwidth(8, 0)
+    (2621.44, inf)
     """
-    return n_bytes / ms * 1e-6
+    return n_bytes / ms * 1e-6 if ms else float("inf")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from course_lib import bench
 from course_lib.bench import COPY, CallFailed, CannotMeasure, ImpossibleFigure, Machine, Timing, compare, host_time, replay
 from course_lib.device import Decision
 from course_lib.machine.specs import MIB
-from course_lib.records import load
+from course_lib.records import load, record
 
 H200 = Machine("NVIDIA H200", peak=4800.0, l2=60 * MIB)
 NOTHING = {"ours": lambda: None}
@@ -127,10 +127,68 @@ def test_measuring_nothing_is_an_error(fields: dict[str, Any], times: dict[objec
         compare(**{"calls": NOTHING, **fields})
 
 
+def test_a_call_of_no_bytes_is_an_error(times: dict[object, list[float]]) -> None:
+    with pytest.raises(ValueError, match="n_bytes is what a call reads and writes, not 0"):
+        compare(NOTHING, n_bytes=0)
+
+
 @pytest.mark.parametrize("how", ["replay", "host"])
 def test_bytes_in_the_cache_make_no_bandwidth(how: bench.How, times: dict[object, list[float]]) -> None:
     with pytest.raises(ValueError, match="need not come from memory"):
         compare(NOTHING, n_bytes=10**9, how=how)
+
+
+class Simulation:
+    """A CPU that queues work and a GPU that does it, with clocks in µs. Overwriting takes the GPU 60, queueing the CPU 5."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.cpu = self.gpu = 0.0
+        simulation = self
+
+        class Event:
+            def __init__(self, enable_timing: bool) -> None:
+                self.at = 0.0
+
+            def record(self) -> None:
+                simulation.queue(0)
+                self.at = simulation.gpu
+
+            def query(self) -> bool:
+                return self.at <= simulation.cpu
+
+            def elapsed_time(self, end: Event) -> float:
+                return (end.at - self.at) / 1000
+
+        class Junk:
+            def zero_(self) -> None:
+                simulation.queue(60)
+
+        monkeypatch.setattr(bench, "machine", lambda: H200)
+        monkeypatch.setattr(torch, "empty", lambda *_, **__: Junk())
+        monkeypatch.setattr(torch.cuda, "Event", Event)
+        monkeypatch.setattr(torch.cuda, "synchronize", self.synchronize)
+
+    def queue(self, gpu: float, cpu: float = 5) -> None:
+        self.cpu += cpu
+        self.gpu = max(self.gpu, self.cpu) + gpu
+
+    def synchronize(self) -> None:
+        self.cpu = max(self.cpu, self.gpu)
+
+
+@pytest.mark.parametrize("python", [5, 100, 900], ids="{} µs of Python".format)
+def test_a_cold_call_is_not_charged_for_waiting_until_it_is_launched(python: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A launcher of 100 µs once had a kernel of 3 µs read as 90."""
+    gpu = Simulation(monkeypatch)
+    sample = bench._cold(lambda: gpu.queue(3, cpu=python))
+    assert sample(20) == pytest.approx([0.003] * 20)
+
+
+def test_a_call_that_python_cannot_queue_in_time_still_comes_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = Simulation(monkeypatch)
+    times = bench._cold(lambda: gpu.queue(3, cpu=50_000))(4)
+    assert len(times) == 4
+    assert max(times) > 10
 
 
 # --- what cannot be ---------------------------------------------------------------------------------------------------
@@ -144,6 +202,12 @@ def test_a_figure_above_the_peak_is_an_error(times: dict[object, list[float]]) -
     assert error.value.name == "ours"
 
 
+def test_no_time_at_all_is_above_the_peak(times: dict[object, list[float]]) -> None:
+    times[NOTHING["ours"]] = [0.0]
+    with pytest.raises(ImpossibleFigure, match="ours: inf GB/s"):
+        compare(NOTHING, n_bytes=10**9)
+
+
 def test_a_single_quantile_above_the_peak_is_one_too() -> None:
     slow = Timing("ours", "cold", ms=1.0, low=1 / 4.8, high=1.0, n_bytes=10**9)
     bench._refuse_the_impossible(slow, H200)
@@ -155,6 +219,14 @@ def test_what_fits_into_the_cache_is_told_apart(times: dict[object, list[float]]
     times[NOTHING["ours"]] = [0.001]
     with pytest.raises(ImpossibleFigure, match=r"The 8.0 MiB fit in its L2 cache of 60 MiB: measure with more"):
         compare(NOTHING, n_bytes=8 * MIB)
+
+
+def test_a_table_says_where_writes_may_stay_in_the_cache(times: dict[object, list[float]]) -> None:
+    note = "The 60.0 MiB fit in the L2 cache of 60 MiB: they are read from memory, but what is written may stay in the cache."
+    inside, outside = compare(NOTHING, n_bytes=60 * MIB), compare(NOTHING, n_bytes=60 * MIB + 2)
+    assert repr(inside).endswith(f"\n{note}")
+    assert note in inside._repr_html_()
+    assert "fit in" not in repr(outside) + repr(compare(NOTHING))
 
 
 def test_a_failing_call_is_named(times: dict[object, list[float]]) -> None:
@@ -319,3 +391,10 @@ def test_the_shapes_are_those_of_the_article_and_of_long_rows() -> None:
     every = list(benchmark.shapes(None))
     assert [(m, n) for _, m, n, how in every if "replay" in how] == [(64, 128 * i) for i in range(2, 17)]
     assert {(dtype, m) for dtype, m, _, how in every if how == ("cold",)} == {(dtype, 4096) for dtype in benchmark.DTYPES}
+
+
+def test_the_record_of_the_h200_has_every_shape() -> None:
+    found = record("softmax", "h200")
+    for provider in ("copy", "naive", "torch", "ours"):
+        points = {(one.dtype, one.m, one.n, one.how) for one in found.select(provider=provider)}
+        assert points == {(dtype, m, n, how) for dtype, m, n, ways in benchmark.shapes(None) for how in ways}

@@ -5,6 +5,8 @@ python -m pytest tests/test_bench_on_gpu.py -rs
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import torch
 
@@ -39,6 +41,18 @@ def test_launches_are_not_counted_as_work() -> None:
             x.add_(1)
 
     assert compare({"thirty": thirty_kernels})["thirty"].ms < host_time(thirty_kernels).ms
+
+
+def test_a_slow_launcher_does_not_make_a_slow_kernel() -> None:
+    x = floats(4096)
+
+    def slowly() -> None:
+        until = time.perf_counter() + 400e-6
+        while time.perf_counter() < until:
+            pass
+        x.add_(1)
+
+    assert compare({"slowly": slowly})["slowly"].high < 0.1
 
 
 def test_the_hosts_time_does_not_hold_the_works() -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import matplotlib.pyplot as plt
 import pytest
 import triton
+from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 from course_lib.figures import draw_bandwidth, draw_share, draw_times
-from course_lib.figures.canvas import Picture
+from course_lib.figures.canvas import IDLE, Picture
 from course_lib.figures.speed import STYLES
+from course_lib.machine.specs import MIB
 from course_lib.records import ITEMSIZE, LeftOut, Point, Record, RecordError
 
 WIDTHS = (256, 781, 1024, 65536)
@@ -74,15 +77,25 @@ def test_what_a_figure_shows_is_said_in_words() -> None:
 
 
 def test_what_could_not_be_measured_is_noted() -> None:
-    assert "could not do it: liger at 65536" in words(draw_bandwidth(RECORD, m=4096))
-    assert not any(text.startswith("could not") for text in words(draw_bandwidth(RECORD, m=4096, only=["ours", "copy"])))
-    assert not any(text.startswith("could not") for text in words(draw_times(RECORD, m=64)))
+    assert "not measured: liger at 65536" in words(draw_bandwidth(RECORD, m=4096))
+    assert not any(text.startswith("not measured") for text in words(draw_bandwidth(RECORD, m=4096, only=["ours", "copy"])))
+    assert not any(text.startswith("not measured") for text in words(draw_times(RECORD, m=64)))
 
 
 def test_the_peak_is_drawn_where_the_memory_is_the_limit() -> None:
     peak = " the memory's peak, 4800 GB/s"
     assert peak in words(draw_bandwidth(RECORD, m=4096))
     assert peak not in words(draw_bandwidth(RECORD, m=64, how="replay"))
+
+
+def test_what_fits_in_the_cache_is_marked_for_a_cold_one_only() -> None:
+    grey = " fits in the L2 cache, 60 MiB"
+    assert grey in words(draw_bandwidth(RECORD, m=4096))
+    assert grey not in words(draw_bandwidth(RECORD, m=64, how="replay"))
+    spans = [patch for patch in draw_share(RECORD, m=4096).axes[0].patches if patch.get_facecolor()[:3] == to_rgb(IDLE)]
+    assert [patch.get_x() + patch.get_width() for patch in spans] == [60 * MIB // (2 * 4096 * 4)]
+    unknown = replace(RECORD, device="NVIDIA H999")
+    assert grey not in words(draw_bandwidth(unknown, m=4096))
 
 
 def test_shares_leave_out_the_copy_itself_and_need_it() -> None:
@@ -92,7 +105,7 @@ def test_shares_leave_out_the_copy_itself_and_need_it() -> None:
 
 
 def test_names_do_not_lie_upon_each_other() -> None:
-    heights = sorted(text.get_position()[1] for text in draw_bandwidth(RECORD, m=4096).axes[0].texts[1:])
+    heights = sorted(y for x, y in (text.get_position() for text in draw_bandwidth(RECORD, m=4096).axes[0].texts) if x > 1)
     assert len(heights) == 4
     assert all(upper - lower > 0.05 for lower, upper in pairwise(heights))
 

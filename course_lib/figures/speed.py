@@ -1,6 +1,7 @@
 """Lines of recorded measurements over the number of columns: bandwidth, the share of the copy, and plain time.
 
-Every figure names the machine and the day. A provider has the same colour and mark in all of them.
+Every figure names the machine and the day. A provider has the same colour and mark in all of them. Grey are the sizes that fit
+in the L2 cache: with a cold cache they are read from memory all the same, but what is written may stay in the cache.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 from matplotlib.axes import Axes
 
-from course_lib.figures.canvas import FAINT, INK, PAPER, Picture
+from course_lib.figures.canvas import FAINT, IDLE, INK, PAPER, Picture
+from course_lib.machine.specs import MIB, find_gpu
 from course_lib.records import WAYS, How, Point, Record
 
 STYLES: dict[str, tuple[str, str, str]] = {
@@ -82,7 +84,25 @@ def _sheet(record: Record, m: int, dtype: str, how: How, only: Sequence[str]) ->
     axes = figure.add_axes((0.09, 0.2, 0.73, 0.72))
     axes.set_title(f"{record.device}, {record.date}: {m} rows, {dtype}, {WAYS[how]}", fontsize=10, loc="left", color=INK)
     axes.set_xscale("log", base=2)
+    if how == "cold":
+        _shade_what_fits_in_the_cache(axes, record, points)
     return figure, axes, points
+
+
+def _shade_what_fits_in_the_cache(axes: Axes, record: Record, points: Sequence[Point]) -> None:
+    """Mark the sizes whose results may stay in the L2 cache: their figures are not the memory's alone."""
+    try:
+        l2 = find_gpu(record.device).l2
+    except ValueError:  # nobody has told how large its cache is
+        return
+    first, last = points[0], points[-1]
+    if first.n_bytes > l2:
+        return
+    widest = l2 * first.n // first.n_bytes
+    axes.axvspan(first.n / 2, min(widest, 2 * last.n), color=IDLE, lw=0, zorder=0)
+    axes.set_xlim(first.n / 1.4, last.n * 1.4)
+    words = f" fits in the L2 cache, {l2 // MIB} MiB"
+    axes.text(0, 0.02, words, transform=axes.transAxes, fontsize=7.5, color=FAINT)
 
 
 def _draw(
@@ -140,7 +160,7 @@ def _finish(
             gone.setdefault(one.provider, []).append(one.n)
     if gone:
         words = "; ".join(f"{name} at {', '.join(map(str, sorted(ns)))}" for name, ns in gone.items())
-        figure.text(0.01, 0.01, f"could not do it: {words}", fontsize=7.5, color=FAINT)
+        figure.text(0.01, 0.01, f"not measured: {words}", fontsize=7.5, color=FAINT)
     widest = [point for point in points if point.n == widths[-1]]
     numbers = ", ".join(f"{point.provider} {told(point)}" for point in widest)
     figure.alt = (
