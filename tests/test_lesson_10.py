@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
+import re
 import statistics
 from pathlib import Path
 
 import pytest
+import torch
 
 from course_lib import catalog
 from course_lib import timings as recorded
@@ -15,6 +18,7 @@ from course_lib.machine.specs import find_gpu
 from course_lib.records import record
 from course_lib.timings import PUBLISHED, Reading, Series, Timings, timings
 
+LESSON = Path(__file__).parents[1] / "lessons" / "10_measuring.md"
 TICK = 1.024
 """Microseconds: what the clock of the published table counts in."""
 PEAK = find_gpu("H200").bandwidth / 1e9
@@ -166,6 +170,31 @@ def test_two_runs_differ_by_some_per_cent(ways: Timings) -> None:
     ]
     differences = [abs(one / other - 1) for one, other in pairs]
     assert 0.002 < max(differences) < 0.3
+
+
+# --- the benchmarks with a fault ---------------------------------------------------------------------------------------
+
+
+def benchmarks() -> list[str]:
+    text = LESSON.read_text(encoding="utf-8").partition("## Find the fault")[2]
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+def test_each_benchmark_with_a_fault_is_python_and_has_its_quiz() -> None:
+    assert len([ast.parse(code) for code in benchmarks()]) == 3
+    assert [catalog.quiz(f"benchmark_{number}").expected() for number in (1, 2, 3)] == ["waits", "cache", "bytes"]
+
+
+def test_the_faults_are_in_the_benchmarks_that_are_said_to_have_them() -> None:
+    first, second, third = benchmarks()
+    loop = first.partition("for _ in range(100):")[2]
+    assert loop.index("perf_counter") < loop.index("softmax(x)") < loop.rindex("torch.cuda.synchronize()")
+    m, n = map(int, re.findall(r"randn\((\d+), (\d+)", second)[0])
+    assert 2 * m * n * 4 < find_gpu("H200").l2
+    assert "flush" not in second
+    assert torch.bfloat16.itemsize != 4
+    assert "torch.bfloat16" in third
+    assert "2 * 4 * x.numel()" in third
 
 
 # --- the form of the record -------------------------------------------------------------------------------------------
