@@ -74,14 +74,13 @@ def draw_readings(readings: Mapping[str, Sequence[float]], unit: str = "ms", rel
         median, average = statistics.median(series), statistics.fmean(series)
         words = f"{name}: {counted(len(series), 'reading')}, median {median:.3g} {unit}, mean {average:.3g} {unit}"
         values = [value / median for value in series] if relative else series
-        low, middle, high = _quantiles(values)
-        mean = statistics.fmean(values)
+        low, *_, high = statistics.quantiles(values, n=5, method="inclusive")
         reach = max(reach, max(values) / min(values))
         heights = [row + 0.22 * ((place * 0.618) % 1 - 0.5) for place in range(len(values))]
         axes.fill_betweenx((row - 0.2, row + 0.2), low, high, color="#cfe3f1", lw=0, zorder=1)
         axes.plot(values, heights, "o", ms=3, color=LINES[0], alpha=0.6, mew=0, zorder=2)
-        axes.plot((middle, middle), (row - 0.27, row + 0.27), color=INK, lw=2, zorder=3)
-        axes.plot(mean, row, "x", ms=8, mew=2, color=ALARM, zorder=4)
+        axes.plot([statistics.median(values)] * 2, (row - 0.27, row + 0.27), color=INK, lw=2, zorder=3)
+        axes.plot(statistics.fmean(values), row, "x", ms=8, mew=2, color=ALARM, zorder=4)
         told.append(words)
         axes.text(0.005, row - 0.36, words, transform=axes.get_yaxis_transform(), fontsize=8.5, va="center")
     axes.set(ylim=(len(readings) - 0.6, -0.62), yticks=[])
@@ -95,12 +94,6 @@ def draw_readings(readings: Mapping[str, Sequence[float]], unit: str = "ms", rel
     axes.spines[["top", "right", "left"]].set_visible(False)
     figure.alt = "; ".join(told)
     return figure
-
-
-def _quantiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """20 %, 50 % and 80 %."""
-    fifths = statistics.quantiles(values, n=10, method="inclusive")
-    return fifths[1], fifths[4], fifths[7]
 
 
 def _plain(value: float, _place: int | None = None) -> str:
