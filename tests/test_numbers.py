@@ -196,6 +196,8 @@ def test_a_number_may_come_in_any_form(tmp_path: Path, name: str, result: str) -
         ("whole", "True", "wrong_type", "a bool, True"),
         ("whole", "[3 * n]", "wrong_type", "a list of 1 number; a number was expected"),
         ("whole", "10 ** 400", "mismatch", "got inf, expected 3"),
+        ("real", "x / n / 8", "scaled", "in every case the number is 0.125 times what it should be"),
+        ("whole", "6 * n if n > 1 else 3", "mismatch", "With n=3: the number is wrong"),
         ("real", "float('nan')", "nan", "got nan"),
         ("real", "torch.ones(2, 2)", "wrong_type", "a tensor of shape (2, 2); a number was expected"),
         ("several", "n", "wrong_type", "a single number; a list of numbers was expected"),

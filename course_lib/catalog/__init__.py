@@ -22,6 +22,7 @@ from course_lib.catalog import (
     lesson_07,
     lesson_08,
     lesson_09,
+    lesson_10,
     lesson_11,
 )
 from course_lib.catalog.model import Exercise, Lesson, Quiz
@@ -37,6 +38,7 @@ LESSONS: tuple[Lesson, ...] = (
     lesson_07.LESSON,
     lesson_08.LESSON,
     lesson_09.LESSON,
+    lesson_10.LESSON,
     lesson_11.LESSON,
 )
 

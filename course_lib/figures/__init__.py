@@ -3,6 +3,7 @@
 from course_lib.figures.accesses import draw_accesses
 from course_lib.figures.blocks import draw_blocks, draw_grid, draw_mask, draw_row_schedule
 from course_lib.figures.code import draw_layout, draw_side_by_side
+from course_lib.figures.measuring import draw_lines, draw_readings, draw_timeline
 from course_lib.figures.memory import (
     draw_coalescing,
     draw_strides,
@@ -28,15 +29,18 @@ __all__ = [
     "draw_grid",
     "draw_lanes",
     "draw_layout",
+    "draw_lines",
     "draw_mask",
     "draw_occupancy",
     "draw_pipeline",
+    "draw_readings",
     "draw_roofline",
     "draw_row",
     "draw_row_schedule",
     "draw_share",
     "draw_side_by_side",
     "draw_strides",
+    "draw_timeline",
     "draw_times",
     "draw_traffic",
     "draw_wrap",

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from course_lib.checking import memory
-from course_lib.checking.compare import BY_PLACES, PATTERN
+from course_lib.checking.compare import BY_PLACES, PATTERN, compare
 from course_lib.checking.findings import Finding
-from course_lib.checking.stages.results import ORDERS, difference, in_words
+from course_lib.checking.stages.results import ORDERS, difference, in_words, numbers_of
 from course_lib.checking.stages.work import AGAIN, CaseRun, Work, in_order
 
 CHANCE = 3
@@ -36,7 +36,25 @@ def values(work: Work) -> list[Finding]:
     kind, often = shapes.most_common(1)[0] if shapes else ("mismatch", 0)
     if kind in BY_PLACES and shapeless > CHANCE * often:
         kind = "mismatch"
-    return [finding for finding in found if finding.kind == kind][:1]
+    return [_of_all_cases(work, finding) for finding in found if finding.kind == kind][:1]
+
+
+def _of_all_cases(work: Work, finding: Finding) -> Finding:
+    """The finding; as "scaled" where every case has one number, and all are wrong by the same factor.
+
+    A single number shows no factor: 4 instead of 2 could be anything. Several do.
+    """
+    pairs = [(numbers_of(case.calls[0]), case.want) for case in work.cases if case.calls and case.form == "number"]
+    known = [(numbers.tensor, want) for numbers, want in pairs if numbers is not None and want.isfinite()]
+    if finding.kind != "mismatch" or not known:
+        return finding
+    got, want = (torch.stack(column) for column in zip(*known, strict=True))
+    mismatch = compare(got, want, work.exercise.tolerance)
+    if mismatch is None or mismatch.kind != "scaled":
+        return finding
+    return replace(
+        finding, kind="scaled", pattern="", message=mismatch.message.replace("every element", "in every case the number")
+    )
 
 
 def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
