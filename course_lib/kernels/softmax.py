@@ -430,8 +430,8 @@ def plan(
         registers = {"aligned": 168, "alike": 176, "anywhere": None}[starts]
         return Plan("split", 4096, 1, ragged, rows=parts, registers=registers)
     if starts == "alike" and n_cols > 512:
-        num_warps = triton.next_power_of_2(triton.cdiv(n_cols, 32 * (56 if itemsize > 2 else 104)))
-        registers = 128 if num_warps == 4 and 8192 < n_cols <= 13312 else None  # else three programs fit where four might
+        num_warps = triton.next_power_of_2(triton.cdiv(n_cols, 32 * (56 if itemsize > 2 else 112)))
+        registers = 144 if num_warps == 4 and n_cols > 8192 else None
         return Plan("rows", 32 * num_warps * VECTOR_BYTES // itemsize, num_warps, ragged=True, registers=registers)
     if few and block_size <= 4096:
         return Plan("rows", block_size, max(1, block_size // 512))
