@@ -150,3 +150,19 @@ def test_every_record_that_is_here_can_be_right(path: Path) -> None:
     found = load(path)
     assert path.stem.endswith(f"-{records.slug(found.device)}")
     assert {"torch", "triton", "python", "driver"} <= found.versions.keys()
+
+
+def test_the_table_of_shares_is_that_of_the_record() -> None:
+    recorded = record("softmax", "h200")
+    text = Path(__file__).parents[1].joinpath("benchmarks", "README.md").read_text(encoding="utf-8")
+    widths = (4096, 5000, 8192, 12345, 16384, 32768, 50257, 65536, 131072)
+    for dtype in ("float32", "float16", "bfloat16"):
+        points = [recorded.point("ours", dtype=dtype, m=4096, n=n) for n in widths]
+        assert f"| {dtype} | " + " | ".join(f"{recorded.share(point):.3f}" for point in points) + " |" in text
+
+
+def test_no_other_provider_is_faster_by_more_than_half_a_per_cent() -> None:
+    recorded = record("softmax", "h200")
+    for ours in recorded.select(provider="ours", m=4096, how="cold"):
+        others = recorded.select(dtype=ours.dtype, m=4096, n=ours.n, how="cold")
+        assert ours.ms < 1.005 * min(other.ms for other in others if other.provider not in ("copy", "ours"))
