@@ -124,11 +124,8 @@ def _result(result: Any, recorder: Recorder, saved: dict[str, np.ndarray], works
     if type(result) is torch.Tensor and result.layout == torch.strided:
         recorder.verify("the result", result)
         saved["result"] = wire.values_of(result)
-        source, copies = result, recorder.storages.copies
-        while (number := recorder.storages.number(source)) in copies and source.shape == copies[number].shape:
-            source = copies[number]
-        view = recorder.view("result", result)
-        return {"view": view, "source": recorder.view("result", source)}
+        view, source = recorder.view("result", result), recorder.storages.source(result)
+        return {"view": view} if source is None else {"view": view, "source": recorder.view("result", source)}
     if works_on != "gpu" and (found := as_numbers(result)) is not None:
         saved["result"] = np.array(found.values, dtype=np.float64)
         return {"form": found.form, "undefined": found.undefined}

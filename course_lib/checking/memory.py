@@ -249,18 +249,18 @@ def _read_back_finding(trace: Trace, store: Event, load: Event, again: IntArray)
     )
 
 
-def unwritten(trace: Trace, result: View, inputs: Sequence[str] = ()) -> Finding | None:
-    """Was each element of the result written by some kernel?
+def unwritten(trace: Trace, result: View, inputs: Sequence[str] = (), source: View | None = None) -> Finding | None:
+    """Was each element of the result written by some kernel? Of a copy of `source`, there or in the copy.
 
     `inputs` names the arguments by position if they must stay as they are; then none of them can be the result.
     """
-    writes = [e for e in trace.events if e.kind != "load" and trace.view(e).storage == result.storage]
-    unit = min([result.itemsize, *(trace.view(e).itemsize for e in writes)])
-    written = np.concatenate([_storage_elements(trace, e, unit) for e in writes]) if writes else np.zeros(0, dtype=np.int64)
-    parts = _in_units(result.elements, result.itemsize // unit)
-    missing = np.flatnonzero(~np.isin(parts, written).all(axis=1))
+    written = _written(trace, result)
+    missing = np.flatnonzero(~(written if source is None else written | _written(trace, source)))
     if not len(missing):
         return None
+    writes = _writes(trace, result)
+    if source is not None and not writes:
+        result, writes = source, _writes(trace, source)
     if inputs and result.argument is not None:
         return _input_returned(result, inputs[result.argument])
     pattern, explanation = _missing_pattern(trace, result, missing, writes)
@@ -279,6 +279,19 @@ def unwritten(trace: Trace, result: View, inputs: Sequence[str] = ()) -> Finding
         details=tuple(details),
         evidence={"missing": missing[:MOST_EVIDENCE].tolist(), "elements": result.numel},
     )
+
+
+def _writes(trace: Trace, view: View) -> list[Event]:
+    return [e for e in trace.events if e.kind != "load" and trace.view(e).storage == view.storage]
+
+
+def _written(trace: Trace, view: View) -> np.ndarray:
+    """Which elements of a view kernels have written, row by row."""
+    writes = _writes(trace, view)
+    unit = min([view.itemsize, *(trace.view(e).itemsize for e in writes)])
+    written = [_storage_elements(trace, event, unit) for event in writes]
+    parts = _in_units(view.elements, view.itemsize // unit)
+    return np.isin(parts, np.concatenate(written)).all(axis=1) if written else np.zeros(len(parts), dtype=np.bool_)
 
 
 def _share(count: int, total: int) -> str:

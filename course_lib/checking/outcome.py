@@ -43,8 +43,7 @@ class Call:
 
     `result` is the returned tensor, or None when something else came back; `returned` then says what. `after` holds the
     tensor arguments as the call left them, by position. `ops` counts the torch operations that the answer called.
-    `notes` says what limits the interpreter's result. `source_view` is the tensor that the result is a copy of, or the result's
-    own view. `variation` names the way in which the call was run (`inside.VARIATIONS`).
+    `notes` says what limits the interpreter's result. `source_view` is the tensor that the result is a copy of, or None. `variation` names the way in which the call was run (`inside.VARIATIONS`).
 
     `outside` lists tensors that changed outside any kernel: "name", the "launch" before which it was noticed, and whether the
     call had not met it before ("new"). `twice` lists stores of different values to one element by one program: the "event", the
@@ -230,7 +229,7 @@ def _read_call(content: bytes, case: int, variation: str, bundle: Bundle) -> Cal
         after,
         ops,
         notes=tuple(map(str, header.get("notes", ()))),
-        source_view=_view(header["result"]["source"]) if "source" in header["result"] else view,
+        source_view=_view(header["result"]["source"]) if "source" in header["result"] else None,
         outside=tuple(map(dict, header.get("outside", ()))),
         twice=tuple({name: int(place) for name, place in store.items()} for store in header.get("twice", ())),
         promises=tuple(_promise(promise, bundle) for promise in header.get("promises", ())),

@@ -33,6 +33,8 @@ class Storages:
         """Of a fresh storage, which bytes nothing has been written to."""
         self.copies: dict[int, torch.Tensor] = {}
         """The tensor that a storage is a whole copy of, element by element."""
+        self.stored: set[int] = set()
+        """Storages that kernels have written to."""
         self.keep: list[torch.Tensor] = []
 
     def number(self, tensor: torch.Tensor) -> int:
@@ -45,12 +47,29 @@ class Storages:
             self.keep.append(tensor)
         return self.numbers[address]
 
+    def copied(self, copy: torch.Tensor, original: torch.Tensor) -> None:
+        """Note that a tensor was made as a copy of another one, element by element."""
+        if copy.numel():
+            self.copies[self.number(copy)] = original
+
+    def source(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """What a tensor was copied from, over copies that no kernel has written to; None if it is no copy."""
+        source = None
+        while (made := self.copies.get(self.number(tensor))) is not None and made.shape == tensor.shape:
+            source = tensor = made
+            if self.number(tensor) in self.stored:
+                break
+        return source
+
     def argument(self, position: int, tensor: torch.Tensor) -> None:
         """Note that this tensor is the call's argument at `position`."""
         number = self.number(tensor)
         self.arguments.setdefault(number, position)
         self.places.setdefault(number, []).append(Place.of(tensor))
         self.remember(tensor)
+
+    def is_argument(self, tensor: torch.Tensor) -> bool:
+        return self.number(tensor) in self.arguments
 
     def bounds(self, tensor: torch.Tensor) -> Place | None:
         """The argument that a view of it may not reach beyond. Where several share a storage, any of them may be meant."""
@@ -101,6 +120,7 @@ class Storages:
 
     def written(self, tensor: torch.Tensor, elements: IntArray) -> None:
         """A kernel has written to these elements."""
+        self.stored.add(self.number(tensor))
         unwritten = self.unwritten.get(self.number(tensor))
         if unwritten is not None:
             first = _bytes(tensor, elements)

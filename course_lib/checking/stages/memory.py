@@ -59,13 +59,13 @@ def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None)
     finding = finding or next((memory.false_promise(trace, broken) for broken in call.promises if broken.certain), None)
     finding = finding or memory.read_back(trace) or (memory.write_twice(trace, call.twice[0]) if call.twice else None)
     finding = finding or returned or (None if empty else _by_torch(work.exercise, call)) or _outside(call)
-    if finding or call.source_view is None:
+    if finding or call.result_view is None:
         return finding
     inputs = () if work.exercise.in_place else work.exercise.parameters
     if inputs:
         before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
         finding = memory.input_changed(trace, before, call.after, inputs)
-    return finding or memory.unwritten(trace, call.source_view, inputs)
+    return finding or memory.unwritten(trace, call.result_view, inputs, call.source_view)
 
 
 def _outside(call: Call) -> Finding | None:
