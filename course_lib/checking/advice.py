@@ -233,6 +233,10 @@ GENERAL = {
     "write_twice": (
         "Each element of the result is written by one lane, once. Do the offsets of the store differ from lane to lane?"
     ),
+    "overtaken_load": (
+        "Read from one tensor and write to another. In place, a lane may only store to what it has loaded itself, or all lanes "
+        "wait in between: `tl.debug_barrier()`."
+    ),
     "program_order": ("Programs run in any order. What one needs of another one's result belongs into a launch of its own."),
     "false_promise": (
         "Such a promise must hold for every input, and makes a right kernel faster at most. Leave it out: for its arguments, "

@@ -40,6 +40,7 @@ KINDS: dict[str, str] = {
     "undefined_lanes": "the result depends on masked lanes, and the load has no `other`",
     "race": "two programs touch the same element and one of them writes",
     "write_twice": "a program writes different values to one element",
+    "overtaken_load": "a program writes to an element that another of its lanes may not have loaded yet",
     "program_order": "the result depends on the order in which programs run",
     "read_back": "a program reads back from memory what it has just stored",
     "unwritten": "elements of the result were never written by a kernel",

@@ -205,21 +205,21 @@ def _race_in(trace: Trace, events: list[Event]) -> Finding | None:
 
 
 def read_back(trace: Trace) -> Finding | None:
-    """Did a program load an element that it had stored in the same launch, with no barrier in between?
+    """Did a program load an element that it had stored or updated in the same launch, with no barrier in between?
 
     The threads of a program share its stores and loads among themselves; which thread stores an element and which one loads it
     is the compiler's choice, and without a barrier the load may come first.
     """
-    both = {v for v in _touched_by(trace, "store") if v in _touched_by(trace, "load")}
+    both = (_touched_by(trace, "store") | _touched_by(trace, "atomic")) & _touched_by(trace, "load")
     stored: dict[tuple[int, tuple[int, int, int], int], list[Event]] = {}
     for event in trace.events:
         storage = (event.launch, trace.view(event).storage)
         if storage not in both or not len(event.elements):
             continue
         mine = stored.setdefault((event.launch, event.program, storage[1]), [])
-        if event.kind == "store":
+        if event.kind != "load":
             mine.append(event)
-        elif event.kind == "load":
+        else:
             for store in (store for store in mine if store.barriers == event.barriers):
                 unit = min(trace.view(store).itemsize, trace.view(event).itemsize)
                 again = np.intersect1d(_storage_elements(trace, store, unit), _storage_elements(trace, event, unit))
@@ -234,16 +234,17 @@ def _touched_by(trace: Trace, kind: str) -> set[tuple[int, int]]:
 
 def _read_back_finding(trace: Trace, store: Event, load: Event, again: IntArray) -> Finding:
     name = trace.view(load).name
+    done = "update" if store.kind == "atomic" else "store"
     return Finding(
         "read_back",
-        f"program {load.program} loads {_elements(len(again))} of `{name}` that it has stored before",
+        f"program {load.program} loads {_elements(len(again))} of `{name}` that it has {done}d before",
         kernel=trace.launches[load.launch].kernel,
         program=load.program,
         source=load.source,
         count=len(again),
         details=(
-            f"The store: line {store.source.line}, `{store.source.text}`",
-            "On a GPU a program is many threads. One may load before another one's store has arrived, unless a "
+            f"The {done}: line {store.source.line}, `{store.source.text}`",
+            f"On a GPU a program is many threads. One may load before another one's {done} has arrived, unless a "
             "`tl.debug_barrier()` between the two lines lets them wait for each other.",
         ),
     )
@@ -343,19 +344,31 @@ def _called(view: View, inputs: Sequence[str]) -> str:
     return f"`{own}`" if inside in (own, f"{own}_ptr") else f"`{own}` (in the kernel: `{inside}`)"
 
 
-def write_twice(trace: Trace, twice: dict[str, Any]) -> Finding:
-    """A program stored different values to one element, in one store or in two with no barrier in between."""
-    event, other = trace.events[twice["event"]], trace.events[twice["other"]]
+def clash(trace: Trace, found: dict[str, int]) -> Finding:
+    """Two lanes of a program had to do with one element, the later one storing to it, and no barrier orders them."""
+    event, other = trace.events[found["event"]], trace.events[found["other"]]
     view = trace.view(event)
-    how = "two lanes of this store" if event is other else f"this store and one before it (line {other.source.line})"
+    if other.kind == "load":
+        kind = "overtaken_load"
+        message = f"program {event.program} writes to element {found['element']} of `{view.name}`, which another lane has loaded"
+        details = (
+            f"The load: line {other.source.line}, `{other.source.text}`",
+            "On a GPU a program is many threads. One may store before another one has loaded, unless a `tl.debug_barrier()` "
+            "between the two lines lets them wait for each other.",
+        )
+    else:
+        kind = "write_twice"
+        how = "two lanes of this store" if event is other else f"this store and one before it (line {other.source.line})"
+        message = f"program {event.program} writes different values to element {found['element']} of `{view.name}`: {how}"
+        details = ("The threads of a program write in no order that you could rely on, so either value may remain.",)
     return Finding(
-        "write_twice",
-        f"program {event.program} writes different values to element {twice['element']} of `{view.name}`: {how}",
+        kind,
+        message,
         kernel=trace.launches[event.launch].kernel,
         program=event.program,
         source=event.source,
         count=1,
-        details=("The threads of a program write in no order that you could rely on, so either value may remain.",),
+        details=details,
     )
 
 

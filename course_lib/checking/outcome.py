@@ -46,8 +46,8 @@ class Call:
     `notes` says what limits the interpreter's result. `source_view` is the tensor that the result is a copy of, or None. `variation` names the way in which the call was run (`inside.VARIATIONS`).
 
     `outside` lists tensors that changed outside any kernel: "name", the "launch" before which it was noticed, and whether the
-    call had not met it before ("new"). `twice` lists stores of different values to one element by one program: the "event", the
-    "other" one, and the "element". `promises` are those to the compiler that did not hold. `threads` counts the process's
+    call had not met it before ("new"). `clashes` lists stores to an element that another lane of the same program had stored
+    another value to, or loaded: the "event", the "other" one, and the "element". `promises` are those to the compiler that did not hold. `threads` counts the process's
     threads.
 
     Where it need not be a tensor, what came back may be `numbers` instead. `blocks` are the runs of the thread simulator.
@@ -64,7 +64,7 @@ class Call:
     notes: tuple[str, ...] = ()
     source_view: View | None = None
     outside: tuple[dict[str, Any], ...] = ()
-    twice: tuple[dict[str, int], ...] = ()
+    clashes: tuple[dict[str, int], ...] = ()
     promises: tuple[BrokenPromise, ...] = ()
     threads: int = 1
     numbers: Numbers | None = None
@@ -231,7 +231,7 @@ def _read_call(content: bytes, case: int, variation: str, bundle: Bundle) -> Cal
         notes=tuple(map(str, header.get("notes", ()))),
         source_view=_view(header["result"]["source"]) if "source" in header["result"] else None,
         outside=tuple(map(dict, header.get("outside", ()))),
-        twice=tuple({name: int(place) for name, place in store.items()} for store in header.get("twice", ())),
+        clashes=tuple({name: int(place) for name, place in store.items()} for store in header.get("clashes", ())),
         promises=tuple(_promise(promise, bundle) for promise in header.get("promises", ())),
         threads=int(header.get("threads", 1)),
         numbers=_numbers(header["result"], arrays),

@@ -57,7 +57,7 @@ def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None)
     trace = call.trace
     finding = (None if empty else _launched(call)) or memory.stray_access(trace) or memory.race(trace)
     finding = finding or next((memory.false_promise(trace, broken) for broken in call.promises if broken.certain), None)
-    finding = finding or memory.read_back(trace) or (memory.write_twice(trace, call.twice[0]) if call.twice else None)
+    finding = finding or memory.read_back(trace) or (memory.clash(trace, call.clashes[0]) if call.clashes else None)
     finding = finding or returned or (None if empty else _by_torch(work.exercise, call)) or _outside(call)
     if finding or call.result_view is None:
         return finding
