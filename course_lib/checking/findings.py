@@ -42,6 +42,7 @@ KINDS: dict[str, str] = {
     "write_twice": "a program writes different values to one element",
     "overtaken_load": "a program writes to an element that another of its lanes may not have loaded yet",
     "program_order": "the result depends on the order in which programs run",
+    "reordered": "the result depends on an order of elements that the compiler may choose",
     "read_back": "a program reads back from memory what it has just stored",
     "unwritten": "elements of the result were never written by a kernel",
     "uninitialized": "the result depends on memory that nothing was written to",

@@ -69,6 +69,8 @@ def variations(case: int, recorder: Recorder) -> Iterator[Variation]:
     if recorder.atomics:
         yield Variation("backward", order="backward")
         yield Variation("shuffled", order="shuffled")
+    if recorder.any_order:
+        yield Variation("reordered", reordered=True)
     if recorder.configurations > 1:
         yield Variation("measured", measured=True)
         for step in range(min(recorder.configurations - 1, MOST_CONFIGURATIONS - 1)):

@@ -42,6 +42,8 @@ class Variation:
     tuning: int = 0
     measured: bool = False
     """Whether an autotuned kernel has been run before, on the same arguments, to be measured."""
+    reordered: bool = False
+    """Whether elements come from back to front where the compiler may choose their order, as it may after `tl.view`."""
     deaf: bool = False
     """Whether simulated threads get nothing from each other (`machine.warp.watching`). This does change a result."""
 
@@ -65,6 +67,8 @@ class Recorder:
         """How many lanes read what the answer has no right to rely on."""
         self.atomics = False
         self.configurations = 1
+        self.any_order = False
+        """Whether the compiler may choose an order of elements."""
         self.notes: set[str] = set()
         self.outside: list[dict[str, Any]] = []
         """Tensors whose content changed outside any kernel, and not by torch."""
@@ -127,6 +131,10 @@ class Recorder:
 
     def measures(self) -> bool:
         return self.variation.measured
+
+    def reorders(self) -> bool:
+        self.any_order = True
+        return self.variation.reordered
 
     def bounds(self, tensor: torch.Tensor) -> Place | None:
         return self.storages.bounds(tensor)

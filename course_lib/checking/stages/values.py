@@ -14,6 +14,8 @@ from course_lib.checking.findings import Finding
 from course_lib.checking.stages.results import ORDERS, difference, in_words
 from course_lib.checking.stages.work import AGAIN, CaseRun, Work, in_order
 
+KINDS_OF_VARIATIONS = {"reordered": "reordered", **dict.fromkeys(ORDERS, "program_order")}
+"""What it means that a result is wrong in one of these ways of running the call, and right in the first."""
 CHANCE = 3
 """How many times as many cases without a shape make it chance that some are wrong in places that look like one."""
 
@@ -42,8 +44,8 @@ def values(work: Work) -> list[Finding]:
 def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
     found = ((call, in_words(call, difference(work, case, call))) for call in case.calls)
     call, finding = next(((call, finding) for call, finding in found if finding), (None, None))
-    if call is not None and finding is not None and call.variation in ORDERS:
-        finding = replace(finding, kind="program_order", pattern="")
+    if call is not None and finding is not None and call.variation in KINDS_OF_VARIATIONS:
+        finding = replace(finding, kind=KINDS_OF_VARIATIONS[call.variation], pattern="")
     if finding is not None and case.label.endswith(AGAIN):
         kept = "The same call with other values came before. Does something stay from one call to the next?"
         finding = replace(finding, details=(kept, *finding.details))
