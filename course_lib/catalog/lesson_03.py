@@ -169,7 +169,12 @@ VECTOR_SCALE = Exercise(
     statement="Return `a * x` for a contiguous 1-D fp32 tensor `x` of any length and a number `a`.",
     reference=lambda x, a: x * a,
     make_inputs=_vector_and_scalar,
-    cases=(*LENGTHS, *SPECIAL_LENGTHS, *({"n": 129, "a": a} for a in (0.0, 1, 2, -1.0)), {"n": 131, "a": 0.0, "values": "special"}),
+    cases=(
+        *LENGTHS,
+        *SPECIAL_LENGTHS,
+        *({"n": 129, "a": a} for a in (0.0, 1, 2, -1.0)),
+        {"n": 131, "a": 0.0, "values": "special"},
+    ),
     drawn=drawn_lengths,
     straddle=straddle_length,
     tolerance=Tolerance(rtol=1e-6),

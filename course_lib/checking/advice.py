@@ -239,8 +239,8 @@ GENERAL = {
     ),
     "program_order": ("Programs run in any order. What one needs of another one's result belongs into a launch of its own."),
     "reordered": (
-        "`tl.reshape` keeps the order of the elements, row by row; `tl.view`, and what is told that it `can_reorder`, need not. "
-        "Two tiles one after the other are two stores, or `tl.interleave` with offsets to match."
+        "`tl.reshape` keeps the order of the elements, row by row; `tl.view`, and what is told that it `can_reorder`, need "
+        "not. Two tiles one after the other are two stores, or `tl.interleave` with offsets to match."
     ),
     "false_promise": (
         "Such a promise must hold for every input, and makes a right kernel faster at most. Leave it out: for its arguments, "

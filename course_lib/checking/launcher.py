@@ -24,7 +24,12 @@ VIEWS = frozenset(
 TURNED = frozenset("t_ transpose_ squeeze_ unsqueeze_ as_strided_ detach_".split())
 """Operations that make another view of a tensor itself."""
 
-READS = {torch.Tensor.tolist: "tolist", torch.Tensor.numpy: "numpy", torch.Tensor.__array__: "numpy"}
+READS = {
+    torch.Tensor.tolist: "tolist",
+    torch.Tensor.numpy: "numpy",
+    torch.Tensor.__array__: "numpy",
+    torch.Tensor.__dlpack__: "__dlpack__",
+}
 """Ways to take a tensor's values out of torch, which no dispatch shows."""
 
 

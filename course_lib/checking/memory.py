@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -292,7 +291,7 @@ def _written(trace: Trace, view: View) -> np.ndarray:
     unit = min([view.itemsize, *(trace.view(e).itemsize for e in writes)])
     written = [_storage_elements(trace, event, unit) for event in writes]
     parts = _in_units(view.elements, view.itemsize // unit)
-    return np.isin(parts, np.concatenate(written)).all(axis=1) if written else np.zeros(len(parts), dtype=np.bool_)
+    return np.asarray(np.isin(parts, np.concatenate(written)).all(axis=1)) if written else np.zeros(len(parts), np.bool_)
 
 
 def _share(count: int, total: int) -> str:
@@ -350,8 +349,8 @@ def clash(trace: Trace, found: dict[str, int]) -> Finding:
     view = trace.view(event)
     if other.kind == "load":
         kind = "overtaken_load"
-        message = f"program {event.program} writes to element {found['element']} of `{view.name}`, which another lane has loaded"
-        details = (
+        message = f"program {event.program} writes to element {found['element']} of `{view.name}`, which another lane loads"
+        details: tuple[str, ...] = (
             f"The load: line {other.source.line}, `{other.source.text}`",
             "On a GPU a program is many threads. One may store before another one has loaded, unless a `tl.debug_barrier()` "
             "between the two lines lets them wait for each other.",

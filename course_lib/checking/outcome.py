@@ -43,12 +43,13 @@ class Call:
 
     `result` is the returned tensor, or None when something else came back; `returned` then says what. `after` holds the
     tensor arguments as the call left them, by position. `ops` counts the torch operations that the answer called.
-    `notes` says what limits the interpreter's result. `source_view` is the tensor that the result is a copy of, or None. `variation` names the way in which the call was run (`inside.VARIATIONS`).
+    `notes` says what limits the interpreter's result. `source_view` is the tensor that the result is a copy of, or None.
+    `variation` names the way in which the call was run (`inside.VARIATIONS`).
 
     `outside` lists tensors that changed outside any kernel: "name", the "launch" before which it was noticed, and whether the
-    call had not met it before ("new"). `clashes` lists stores to an element that another lane of the same program had stored
-    another value to, or loaded: the "event", the "other" one, and the "element". `promises` are those to the compiler that did not hold. `threads` counts the process's
-    threads.
+    call had not met it before ("new"). `clashes` lists stores to an element that another lane of the same program had loaded
+    or stored another value to: the "event", the "other" one, and the "element". `promises` are those to the compiler that did
+    not hold. `threads` counts the process's threads.
 
     Where it need not be a tensor, what came back may be `numbers` instead. `blocks` are the runs of the thread simulator.
     """

@@ -88,9 +88,10 @@ class Recorder:
         self.where.launch = len(self.launches)
         self.where.grid = launch.grid
         self.where.line = -1
-        views = [self.view(name, tensor) for name, tensor in launch.tensors]
         for name, tensor in launch.tensors:
-            self.verify(name, tensor)
+            if not self.storages.adopted(tensor):
+                self.verify(name, tensor)
+        views = [self.view(name, tensor) for name, tensor in launch.tensors]
         self.launches.append({"kernel": launch.kernel, "grid": launch.grid, "views": views, "arguments": launch.arguments})
 
     def launch_ends(self, launch: LaunchState) -> None:
@@ -155,14 +156,17 @@ class Recorder:
         self.atomics |= access.kind == "atomic"
         if not access.other:
             self.undefined += masked
-        if access.kind != "store":
-            self.undefined += self.storages.never_written(tensor, elements)
+        if access.kind != "store" and (unwritten := self.storages.never_written(tensor, elements)):
+            self.undefined += unwritten
+            if self.storages.is_older(tensor):
+                self.outside.append({"name": launch.tensors[access.view][0], "launch": len(self.launches) - 1, "new": True})
         if access.kind != "load":
             self.storages.written(tensor, elements)
         if access.each == 1 and access.stored is not None:
             self._store(tensor, elements, access)
         elif access.each == 1 and access.kind == "load":
-            loaded = _Touched(elements + int(tensor.storage_offset()), access.active & access.inside, len(self.rows), self.barriers)
+            places, lanes = elements + int(tensor.storage_offset()), access.active & access.inside
+            loaded = _Touched(places, lanes, len(self.rows), self.barriers)
             self.loads.setdefault(self.storages.number(tensor), []).append(loaded)
         self.recorded += len(elements) + len(outside)
         if self.recorded > MAX_RECORDED:

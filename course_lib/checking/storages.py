@@ -31,6 +31,8 @@ class Storages:
         """A checksum of what a storage held when torch or a kernel had last written to it."""
         self.unwritten: dict[int, np.ndarray] = {}
         """Of a fresh storage, which bytes nothing has been written to."""
+        self.older: set[int] = set()
+        """Storages from before this call. What they held then is not to be used."""
         self.copies: dict[int, torch.Tensor] = {}
         """The tensor that a storage is a whole copy of, element by element."""
         self.stored: set[int] = set()
@@ -81,6 +83,19 @@ class Storages:
     def remember(self, tensor: torch.Tensor) -> None:
         """What this tensor's storage holds now is as it should be."""
         self.contents[self.number(tensor)] = _checksum(tensor)
+
+    def adopted(self, tensor: torch.Tensor) -> bool:
+        """Take in a storage that this call has not met, as a launcher may keep memory for its next call."""
+        number = self.number(tensor)
+        if number < 0 or number in self.contents or self.as_remembered(tensor):
+            return False
+        self.older.add(number)
+        self.unwritten[number] = np.ones(tensor.untyped_storage().nbytes(), dtype=np.bool_)
+        self.remember(tensor)
+        return True
+
+    def is_older(self, tensor: torch.Tensor) -> bool:
+        return self.number(tensor) in self.older
 
     def is_new(self, tensor: torch.Tensor) -> bool:
         """Whether this call has not met a tensor's storage: it was made before, or outside of torch."""

@@ -14,7 +14,7 @@ from course_lib.checking.hooks.model import state
 
 
 def patch() -> None:
-    """Give `and`, `or`, `not`, `min`, `max`, numbers, global `constexpr`s and imported names the meaning that the compiler gives them."""
+    """Give `and`, `or`, `not`, `min`, `max`, numbers, global `constexpr`s and imported names the compiler's meaning."""
     _patch_boolean_operators()
     _patch_index()
     _patch_constants()

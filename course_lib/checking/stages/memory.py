@@ -47,8 +47,10 @@ def _judge_memory(work: Work, case: CaseRun) -> Finding | None:
         return finding
     poisoned = [call.result for call in case.calls if call.variation in POISONS and call.result is not None]
     first_call = case.calls[0]
+    # What is kept from one call to the next makes results differ, too.
+    kept = next(filter(None, map(_outside, case.calls)), None)
     undefined = memory.undefined_lanes(first_call.trace, poisoned, first_call.promises)
-    return undefined or overwritten(case) or _also(work.exercise, case)
+    return kept or undefined or overwritten(case) or _also(work.exercise, case)
 
 
 def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None) -> Finding | None:
@@ -70,17 +72,18 @@ def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None)
 
 def _outside(call: Call) -> Finding | None:
     """Did numbers come from somewhere else than from torch and the kernels?"""
-    details = ("The launcher may allocate and launch. The numbers are the kernel's work, not NumPy's or a Python loop's.",)
+    details: tuple[str, ...] = (
+        "The launcher may allocate and launch. The numbers are the kernel's work, not NumPy's or a Python loop's.",
+    )
     if call.threads > 1:
         return Finding("computed_outside", "the launcher started threads of its own", details=details)
     if not call.outside:
         return None
     seen = call.outside[0]
-    how = (
-        "holds numbers that were not made in this call, by torch or a kernel"
-        if seen["new"]
-        else "was given values by neither torch nor a kernel"
-    )
+    how = "was given values by neither torch nor a kernel"
+    if seen["new"]:
+        how = "holds numbers that were not made in this call, by torch or a kernel"
+        details += ("Memory that is kept for the next call holds what was left there: write to it before you read it.",)
     return Finding("computed_outside", f"{_named(seen['name'])} {how}", details=details)
 
 

@@ -20,10 +20,9 @@ from course_lib.checking.stages.work import CaseRun, Work
 
 ORDERS = {"backward": "with the programs run from the last to the first", "shuffled": "with the programs run in another order"}
 OTHER_WAYS = {
-    "reordered": "with the elements in another order where the compiler may choose one: after `tl.view`, and wherever it is said "
-    "that it `can_reorder`",
+    "reordered": "with the elements in another order where the compiler may choose: after `tl.view`, and with `can_reorder`",
     "measured": "after the kernel had been run for autotuning, on the same tensors; `reset_to_zero` and `restore_value` of "
-    "`triton.autotune` undo what such runs leave behind"
+    "`triton.autotune` undo what such runs leave behind",
 }
 
 
