@@ -65,6 +65,7 @@ MESSAGES = {
     "'function' object is not subscriptable": "Is `@triton.jit` missing above the kernel?",
     "Did you forget to add @triton.jit": "Put `@triton.jit` above the kernel, and start it with `kernel[grid](…)`.",
     "Boolean value of Tensor": "A tile has no single truth value. Choose with `mask=` or `tl.where`.",
+    "num_warps must be a power of 2": "A program has 1, 2, 4, 8, 16 or 32 warps: `num_warps=4`, or 8.",
     "must be a power of 2": (
         "A tile's length is a power of two. Round up with `triton.next_power_of_2`, and mask the spare lanes."
     ),

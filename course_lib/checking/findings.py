@@ -112,7 +112,7 @@ PATTERNS: dict[str, dict[str, str]] = {
         "gaps": "some in between are missing",
     },
     "nan": {"fresh": "a kernel read fresh memory that nobody had written"},
-    "mismatch": {"near": "no element is off by more than a twentieth"},
+    "mismatch": {"near": "no element is off by more than a twentieth", "part": "others are right"},
     "compiled_code": {
         "small": "a thread's share of the tile is narrower than the access that was asked for",
         "scattered": "neighbouring lanes do not access neighbouring elements",

@@ -9,6 +9,7 @@ from course_lib.checking import advice, memory
 from course_lib.checking.findings import Finding
 from course_lib.checking.inside import POISONS
 from course_lib.checking.outcome import Call
+from course_lib.checking.reading import Text
 from course_lib.checking.stages.idle import idle_programs
 from course_lib.checking.stages.results import in_words, overwritten, returned_as_asked
 from course_lib.checking.stages.work import CaseRun, Work, first
@@ -57,7 +58,7 @@ def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None)
     """What one call did to memory; `returned` is what is wrong with the kind of the result, which comes before its content."""
     empty = case.want.numel() == 0  # then there is nothing to launch a kernel for
     trace = call.trace
-    finding = (None if empty else _launched(call)) or memory.stray_access(trace) or memory.race(trace)
+    finding = (None if empty else _launched(work, call)) or memory.stray_access(trace) or memory.race(trace)
     finding = finding or next((memory.false_promise(trace, broken) for broken in call.promises if broken.certain), None)
     finding = finding or memory.read_back(trace) or (memory.clash(trace, call.clashes[0]) if call.clashes else None)
     finding = finding or returned or (None if empty else _by_torch(work.exercise, call)) or _outside(call)
@@ -99,10 +100,10 @@ def _also(exercise: Exercise, case: CaseRun) -> Finding | None:
 KERNEL_ALONE = "`kernel[grid]` starts nothing yet: `kernel[grid](x, out, n)` does, with the arguments in round brackets."
 
 
-def _launched(call: Call) -> Finding | None:
+def _launched(work: Work, call: Call) -> Finding | None:
     if call.trace.launches:
         return None
-    kernel_alone = call.returned.startswith("a kernel")
+    kernel_alone = call.returned.startswith("a kernel") or Text(work.bundle.source).leaves_a_kernel_uncalled()
     return Finding(
         "no_kernel",
         "the answer launched no Triton kernel",

@@ -109,12 +109,12 @@ def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
     mine = (e for e in call.trace.events if call.result_view and call.trace.view(e).storage == call.result_view.storage)
     write = next((event for event in mine if event.kind != "load"), None)
     unwritten = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
-    near = mismatch.kind == "mismatch" and mismatch.near
+    how = "near" if mismatch.near else "part" if mismatch.count < mismatch.total else ""
     shown = inputs_shown(work.exercise, case)
     return Finding(
         mismatch.kind,
         mismatch.message if case.form != "number" else "the number is wrong",
-        pattern="fresh" if unwritten else "near" if near else "",
+        pattern="fresh" if unwritten else how if mismatch.kind == "mismatch" else "",
         kernel=call.trace.launches[write.launch].kernel if write else None,
         source=write.source if write else None,
         count=mismatch.count,
@@ -129,7 +129,7 @@ def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
             "wrong": mismatch.wrong,
             "elements": mismatch.total,
             "varied": mismatch.total > 2 and not bool((want == want.flatten()[0]).all()),
-            "ordinary": all(map(_is_finite, case.arguments)),
+            "ordinary": all(map(_is_finite, case.arguments)) and case.params.get("values", "normal") == "normal",
         },
     )
 

@@ -25,8 +25,8 @@ def values(work: Work) -> list[Finding]:
 
     A case of a few elements shows no pattern, so the smallest of those is reported whose difference has the shape that is
     recognised most often; but places that few of the larger cases show are chance. That all elements are the same
-    explains something only if it is so in every case that has three or more and expects different ones. Infinities and NaN
-    among the inputs are looked at once ordinary numbers are right.
+    explains something only if it is so in every case that has three or more and expects different ones. Inputs of
+    special values, infinities among them, are looked at once ordinary numbers are right.
     """
     found = list(in_order(work, _values_of_case))
     found = [finding for finding in found if finding.kind != "no_verdict"] or found[:1]  # what is surely wrong comes first
