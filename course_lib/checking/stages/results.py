@@ -129,7 +129,8 @@ def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
             "wrong": mismatch.wrong,
             "elements": mismatch.total,
             "varied": mismatch.total > 2 and not bool((want == want.flatten()[0]).all()),
-            "ordinary": all(map(_is_finite, case.arguments)) and case.params.get("values", "normal") == "normal",
+            "ordinary": case.params.get("values", "normal") == "normal",
+            "finite": all(map(_is_finite, case.arguments)),
         },
     )
 

@@ -30,7 +30,8 @@ def values(work: Work) -> list[Finding]:
     """
     found = list(in_order(work, _values_of_case))
     found = [finding for finding in found if finding.kind != "no_verdict"] or found[:1]  # what is surely wrong comes first
-    found = [finding for finding in found if finding.evidence.get("ordinary", False)] or found
+    for kind_of_inputs in ("finite", "ordinary"):
+        found = [finding for finding in found if finding.evidence.get(kind_of_inputs, False)] or found
     shapes = Counter(finding.kind for finding in found if finding.kind != "mismatch")
     if any(finding.kind != "constant" and finding.evidence.get("varied", False) for finding in found):
         del shapes["constant"]
