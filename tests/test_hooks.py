@@ -84,9 +84,12 @@ def test_a_compare_and_swap_outside_its_tensor_is_a_finding_and_is_not_carried_o
     assert "1 element past the end of `out_ptr`" in report.findings[0].message
 
 
-def test_an_atomic_that_the_interpreter_lacks_gets_no_verdict(tmp_path: Path) -> None:
-    report = judge(tmp_path, "tl.atomic_xchg(out_ptr + offsets, 2 * tl.load(x_ptr + offsets, mask=mask), mask=mask)")
-    assert not report.judged and report.findings[0].kind == "no_verdict"
+def test_an_atomic_exchange_of_floats_hands_out_what_was_there(tmp_path: Path) -> None:
+    exchange = "tl.atomic_xchg(out_ptr + offsets, tl.full((BLOCK,), 3.0, tl.float32), mask=mask)"
+    again = exchange.replace("3.0", "4.0")
+    result = "tl.where(before == 3.0, 2 * tl.load(x_ptr + offsets, mask=mask), before)"
+    report = judge(tmp_path, f"{exchange}\nbefore = {again}\ntl.store(out_ptr + offsets, {result}, mask=mask)")
+    assert report.passed, report
 
 
 def test_a_pointer_made_from_a_number_is_judged_where_its_tensor_is_known_and_not_otherwise(tmp_path: Path) -> None:

@@ -266,6 +266,12 @@ def test_reading_back_a_store_without_a_barrier_is_found() -> None:
     assert (found.kind, found.count) == ("read_back", 1)
 
 
+def test_reading_back_an_atomic_without_a_barrier_is_found() -> None:
+    found = memory.read_back(trace(event("atomic", 0, 1, [0]), event("load", 0, 1, [0])))
+    assert found is not None
+    assert found.details[0].startswith("The update")
+
+
 @pytest.mark.parametrize(
     "events",
     [

@@ -260,7 +260,7 @@ WARP_MAX = Exercise(
         Hint(
             "All 32 lanes are to hold the maximum. Five exchanges with `shfl_xor`, over 16, 8, 4, 2 and 1, bring it to each; "
             "with `shfl_down` it reaches lane 0 only.",
-            frozenset({"first_block_only", "tail", "periodic", "shifted"}),
+            frozenset({"mismatch:part", "first_block_only", "tail", "periodic", "shifted"}),
         ),
         Hint(
             "Start one warp: `run_block(warp_max_kernel, 32, lanes)`, and return its `.results`, all 32 of them.",

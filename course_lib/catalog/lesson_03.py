@@ -26,9 +26,10 @@ def _vector_and_scalar(generator: torch.Generator, n: int, a: float | None = Non
 def _each_by_its_own(trace: Trace) -> str | None:
     writes = [event for event in trace.events if event.kind != "load"]
     for event in writes:
-        strangers = [int(element) for element in event.elements if element != event.program[0]]
+        number = sum(event.program)  # of a grid along one axis, whichever that is
+        strangers = [int(element) for element in event.elements if element != number]
         if strangers:
-            return f"program {event.program[0]} writes element {strangers[0]}; each program is to write one element, its own"
+            return f"program {number} writes element {strangers[0]}; each program is to write one element, its own"
     return None
 
 
@@ -168,7 +169,12 @@ VECTOR_SCALE = Exercise(
     statement="Return `a * x` for a contiguous 1-D fp32 tensor `x` of any length and a number `a`.",
     reference=lambda x, a: x * a,
     make_inputs=_vector_and_scalar,
-    cases=(*LENGTHS, *SPECIAL_LENGTHS, *({"n": 129, "a": a} for a in (0.0, 1, 2, -1.0))),
+    cases=(
+        *LENGTHS,
+        *SPECIAL_LENGTHS,
+        *({"n": 129, "a": a} for a in (0.0, 1, 2, -1.0)),
+        {"n": 131, "a": 0.0, "values": "special"},
+    ),
     drawn=drawn_lengths,
     straddle=straddle_length,
     tolerance=Tolerance(rtol=1e-6),

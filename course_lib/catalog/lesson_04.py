@@ -313,7 +313,7 @@ REVERSE = Exercise(
         ),
         Hint(
             "Read from `x` and write to a new tensor. In place, a program would overwrite what another one has not read yet.",
-            frozenset({"input_changed", "unwritten:input", "race:read", "read_back"}),
+            frozenset({"input_changed", "unwritten:input", "race:read", "read_back", "overtaken_load"}),
         ),
         Hint(
             "Turn offsets round, and the mask stays with the lanes that have an element. A tile that is flipped brings its "

@@ -73,6 +73,7 @@ MESSAGES = {
     "'function' object is not subscriptable": "Is `@triton.jit` missing above the kernel?",
     "Did you forget to add @triton.jit": "Put `@triton.jit` above the kernel, and start it with `kernel[grid](…)`.",
     "Boolean value of Tensor": "A tile has no single truth value. Choose with `mask=` or `tl.where`.",
+    "num_warps must be a power of 2": "A program has 1, 2, 4, 8, 16 or 32 warps: `num_warps=4`, or 8.",
     "must be a power of 2": (
         "A tile's length is a power of two. Round up with `triton.next_power_of_2`, and mask the spare lanes."
     ),
@@ -257,7 +258,15 @@ GENERAL = {
     "write_twice": (
         "Each element of the result is written by one lane, once. Do the offsets of the store differ from lane to lane?"
     ),
+    "overtaken_load": (
+        "Read from one tensor and write to another. In place, a lane may only store to what it has loaded itself, or all lanes "
+        "wait in between: `tl.debug_barrier()`."
+    ),
     "program_order": ("Programs run in any order. What one needs of another one's result belongs into a launch of its own."),
+    "reordered": (
+        "`tl.reshape` keeps the order of the elements, row by row; `tl.view`, and what is told that it `can_reorder`, need "
+        "not. Two tiles one after the other are two stores, or `tl.interleave` with offsets to match."
+    ),
     "false_promise": (
         "Such a promise must hold for every input, and makes a right kernel faster at most. Leave it out: for its arguments, "
         "Triton finds out at each launch which ones are multiples of 16."

@@ -100,6 +100,8 @@ def _advised(finding: Finding, bundle: Bundle) -> Finding:
     text = Text(bundle.source)
     if finding.kind in explain.SHOWS_AN_EXCHANGE and (advice := explain.exchanged(text)):
         return replace(finding, advice=advice)
+    if finding.kind == "unwritten" and finding.kernel and text.asks_a_pointer_for_its_size(finding.kernel):
+        return replace(finding, advice=explain.SIZE_OF_A_POINTER)
     if finding.kind == "unwritten" and finding.kernel and text.shares_out_by_a_loop(finding.kernel):
         return replace(finding, advice=explain.LEFT_OUT_BY_A_LOOP)
     return finding

@@ -96,7 +96,8 @@ def _nan(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
 
 
 def _constant(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
-    if got.size > 2 and _uniform(got) and not _uniform(want):
+    numbers = want[np.isfinite(want)]
+    if got.size > 2 and _uniform(got) and numbers.size and not _uniform(numbers):
         return f"every element is {got.flat[0]:.6g}"
     return None
 

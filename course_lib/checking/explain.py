@@ -221,16 +221,20 @@ def _size_of_a_pointer(trouble: Trouble) -> str | None:
         return None
     pointer = (asked[1] or asked[2]) in trouble.text.parameters(trouble.function)
     if pointer and re.search("no len|not callable|out of range|no attribute|not subscr", trouble.message):
-        return (
-            "A pointer is an address; it knows neither how many elements there are nor their strides. Let the launcher pass "
-            "these numbers, `x.numel()` or `x.stride(0)`, as arguments."
-        )
+        return SIZE_OF_A_POINTER
     return None
+
+
+SIZE_OF_A_POINTER = (
+    "A pointer is an address; it knows neither how many elements there are nor their strides. Let the launcher pass these "
+    "numbers, `x.numel()` or `x.stride(0)`, as arguments."
+)
 
 
 def _number_as_pointer(trouble: Trouble) -> str | None:
     """`tl.load(a)` of a number."""
-    if trouble.in_kernel and trouble.clues.get("called") in ("load", "store") and re.search(_NUMBER, trouble.message):
+    number = re.search(rf"{_NUMBER}|Unsupported ptr type (?:triton\.language\.)?[a-z]+\d+ in", trouble.message)
+    if trouble.in_kernel and trouble.clues.get("called") in ("load", "store") and number:
         return "Only what a pointer points at is loaded and stored. A number arrives in a kernel as a number: use it as it is."
     return None
 
@@ -274,6 +278,23 @@ def _empty_block(trouble: Trouble) -> str | None:
             "program, as `triton.cdiv(0, BLOCK_SIZE)` does."
         )
     return None
+
+
+def _argument_of_a_grid(trouble: Trouble) -> str | None:
+    """`meta["BLOCK_SIZE"]` in a grid that is a function, where the kernel has no such argument."""
+    key = re.fullmatch(r"'(\w+)'", trouble.message)
+    kernel = next((launch.kernel for launch in trouble.text.launches()), None)
+    if (
+        trouble.in_kernel
+        or not key
+        or kernel is None
+        or not re.search(r"lambda|\b(?:meta|args)\[", trouble.line, re.IGNORECASE)
+    ):
+        return None
+    return (
+        f"A grid that is a function is given the kernel's arguments, by their names in the kernel. `{kernel}` has "
+        f"{_listed(trouble.text.parameters(kernel))}; `{key[1]}` is none of them."
+    )
 
 
 def exchanged(text: Text) -> str | None:
@@ -335,5 +356,6 @@ RULES: tuple[Rule, ...] = (
     _subscripted_function,
     _empty_block,
     _axis_too_many,
+    _argument_of_a_grid,
     _exchanged,
 )

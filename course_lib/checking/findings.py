@@ -40,7 +40,9 @@ KINDS: dict[str, str] = {
     "undefined_lanes": "the result depends on masked lanes, and the load has no `other`",
     "race": "two programs touch the same element and one of them writes",
     "write_twice": "a program writes different values to one element",
+    "overtaken_load": "a program writes to an element that another of its lanes may not have loaded yet",
     "program_order": "the result depends on the order in which programs run",
+    "reordered": "the result depends on an order of elements that the compiler may choose",
     "read_back": "a program reads back from memory what it has just stored",
     "unwritten": "elements of the result were never written by a kernel",
     "uninitialized": "the result depends on memory that nothing was written to",
@@ -111,7 +113,7 @@ PATTERNS: dict[str, dict[str, str]] = {
         "gaps": "some in between are missing",
     },
     "nan": {"fresh": "a kernel read fresh memory that nobody had written"},
-    "mismatch": {"near": "no element is off by more than a twentieth"},
+    "mismatch": {"near": "no element is off by more than a twentieth", "part": "others are right"},
     "compiled_code": {
         "small": "a thread's share of the tile is narrower than the access that was asked for",
         "scattered": "neighbouring lanes do not access neighbouring elements",

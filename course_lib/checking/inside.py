@@ -25,7 +25,7 @@ POSITION = struct.Struct("<qqqqqq")
 
 POISONS = ("nan", "high", "low", "zero")
 """What fills memory that an answer may not rely on. The interpreter's `max` and `min` skip NaN, so one kind is not enough."""
-VARIATIONS = (*POISONS, "backward", "shuffled", "measured", "tuning1", "tuning2", "tuning3", "deaf")
+VARIATIONS = (*POISONS, "backward", "shuffled", "reordered", "measured", "tuning1", "tuning2", "tuning3", "deaf")
 """The ways in which one call may be run; the first is always. See `recorder.Variation`."""
 
 

@@ -27,12 +27,14 @@ VIEWS = frozenset(
     "unbind split split_with_sizes unfold _reshape_alias view_as_real lift_fresh is_same_size".split()
 )
 """Operations that move no data."""
+TURNED = frozenset("t_ transpose_ squeeze_ unsqueeze_ as_strided_ detach_".split())
+"""Operations that make another view of a tensor itself."""
 
 READS = {
     torch.Tensor.tolist: "tolist",
     torch.Tensor.numpy: "numpy",
     torch.Tensor.__array__: "numpy",
-    torch.Tensor.__dlpack__: "numpy",
+    torch.Tensor.__dlpack__: "__dlpack__",
 }
 """Ways to take a tensor's values out of torch, which no dispatch shows."""
 
@@ -99,7 +101,7 @@ class _Operations(TorchDispatchMode):
         kwargs = kwargs or {}
         # An operator that was registered with torch.library hides what it does: it goes by its full name.
         name = func.overloadpacket.__name__ if func.namespace == "aten" else f"{func.namespace}::{func.overloadpacket.__name__}"
-        if state.copying or name in VIEWS:
+        if state.copying or name in VIEWS or (name in TURNED and not self.recorder.storages.is_argument(args[0])):
             return func(*args, **kwargs)
         if not state.tuning:
             _count(self.operations, name)
@@ -113,8 +115,8 @@ class _Operations(TorchDispatchMode):
                 storages.fresh(made, self.recorder.variation.poison)
             else:
                 storages.known(made)
-            if name in ("clone", "_to_copy") and used and (number := storages.number(made)) >= 0:
-                storages.copies[number] = used[0]
+            if name in ("clone", "_to_copy") and used:
+                storages.copied(made, used[0])
             storages.remember(made)
             if func._schema.is_mutable and (argument := storages.arguments.get(storages.number(made))) is not None:
                 self.recorder.changed.setdefault(argument, answer_frame().f_lineno)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -205,21 +204,21 @@ def _race_in(trace: Trace, events: list[Event]) -> Finding | None:
 
 
 def read_back(trace: Trace) -> Finding | None:
-    """Did a program load an element that it had stored in the same launch, with no barrier in between?
+    """Did a program load an element that it had stored or updated in the same launch, with no barrier in between?
 
     The threads of a program share its stores and loads among themselves; which thread stores an element and which one loads it
     is the compiler's choice, and without a barrier the load may come first.
     """
-    both = {v for v in _touched_by(trace, "store") if v in _touched_by(trace, "load")}
+    both = (_touched_by(trace, "store") | _touched_by(trace, "atomic")) & _touched_by(trace, "load")
     stored: dict[tuple[int, tuple[int, int, int], int], list[Event]] = {}
     for event in trace.events:
         storage = (event.launch, trace.view(event).storage)
         if storage not in both or not len(event.elements):
             continue
         mine = stored.setdefault((event.launch, event.program, storage[1]), [])
-        if event.kind == "store":
+        if event.kind != "load":
             mine.append(event)
-        elif event.kind == "load":
+        else:
             for store in (store for store in mine if store.barriers == event.barriers):
                 unit = min(trace.view(store).itemsize, trace.view(event).itemsize)
                 again = np.intersect1d(_storage_elements(trace, store, unit), _storage_elements(trace, event, unit))
@@ -234,33 +233,34 @@ def _touched_by(trace: Trace, kind: str) -> set[tuple[int, int]]:
 
 def _read_back_finding(trace: Trace, store: Event, load: Event, again: IntArray) -> Finding:
     name = trace.view(load).name
+    done = "update" if store.kind == "atomic" else "store"
     return Finding(
         "read_back",
-        f"program {load.program} loads {_elements(len(again))} of `{name}` that it has stored before",
+        f"program {load.program} loads {_elements(len(again))} of `{name}` that it has {done}d before",
         kernel=trace.launches[load.launch].kernel,
         program=load.program,
         source=load.source,
         count=len(again),
         details=(
-            f"The store: line {store.source.line}, `{store.source.text}`",
-            "On a GPU a program is many threads. One may load before another one's store has arrived, unless a "
+            f"The {done}: line {store.source.line}, `{store.source.text}`",
+            f"On a GPU a program is many threads. One may load before another one's {done} has arrived, unless a "
             "`tl.debug_barrier()` between the two lines lets them wait for each other.",
         ),
     )
 
 
-def unwritten(trace: Trace, result: View, inputs: Sequence[str] = ()) -> Finding | None:
-    """Was each element of the result written by some kernel?
+def unwritten(trace: Trace, result: View, inputs: Sequence[str] = (), source: View | None = None) -> Finding | None:
+    """Was each element of the result written by some kernel? Of a copy of `source`, there or in the copy.
 
     `inputs` names the arguments by position if they must stay as they are; then none of them can be the result.
     """
-    writes = [e for e in trace.events if e.kind != "load" and trace.view(e).storage == result.storage]
-    unit = min([result.itemsize, *(trace.view(e).itemsize for e in writes)])
-    written = np.concatenate([_storage_elements(trace, e, unit) for e in writes]) if writes else np.zeros(0, dtype=np.int64)
-    parts = _in_units(result.elements, result.itemsize // unit)
-    missing = np.flatnonzero(~np.isin(parts, written).all(axis=1))
+    written = _written(trace, result)
+    missing = np.flatnonzero(~(written if source is None else written | _written(trace, source)))
     if not len(missing):
         return None
+    writes = _writes(trace, result)
+    if source is not None and not writes:
+        result, writes = source, _writes(trace, source)
     if inputs and result.argument is not None:
         return _input_returned(result, inputs[result.argument])
     pattern, explanation = _missing_pattern(trace, result, missing, writes)
@@ -279,6 +279,19 @@ def unwritten(trace: Trace, result: View, inputs: Sequence[str] = ()) -> Finding
         details=tuple(details),
         evidence={"missing": missing[:MOST_EVIDENCE].tolist(), "elements": result.numel},
     )
+
+
+def _writes(trace: Trace, view: View) -> list[Event]:
+    return [e for e in trace.events if e.kind != "load" and trace.view(e).storage == view.storage]
+
+
+def _written(trace: Trace, view: View) -> np.ndarray:
+    """Which elements of a view kernels have written, row by row."""
+    writes = _writes(trace, view)
+    unit = min([view.itemsize, *(trace.view(e).itemsize for e in writes)])
+    written = [_storage_elements(trace, event, unit) for event in writes]
+    parts = _in_units(view.elements, view.itemsize // unit)
+    return np.asarray(np.isin(parts, np.concatenate(written)).all(axis=1)) if written else np.zeros(len(parts), np.bool_)
 
 
 def _share(count: int, total: int) -> str:
@@ -330,19 +343,31 @@ def _called(view: View, inputs: Sequence[str]) -> str:
     return f"`{own}`" if inside in (own, f"{own}_ptr") else f"`{own}` (in the kernel: `{inside}`)"
 
 
-def write_twice(trace: Trace, twice: dict[str, Any]) -> Finding:
-    """A program stored different values to one element, in one store or in two with no barrier in between."""
-    event, other = trace.events[twice["event"]], trace.events[twice["other"]]
+def clash(trace: Trace, found: dict[str, int]) -> Finding:
+    """Two lanes of a program had to do with one element, the later one storing to it, and no barrier orders them."""
+    event, other = trace.events[found["event"]], trace.events[found["other"]]
     view = trace.view(event)
-    how = "two lanes of this store" if event is other else f"this store and one before it (line {other.source.line})"
+    if other.kind == "load":
+        kind = "overtaken_load"
+        message = f"program {event.program} writes to element {found['element']} of `{view.name}`, which another lane loads"
+        details: tuple[str, ...] = (
+            f"The load: line {other.source.line}, `{other.source.text}`",
+            "On a GPU a program is many threads. One may store before another one has loaded, unless a `tl.debug_barrier()` "
+            "between the two lines lets them wait for each other.",
+        )
+    else:
+        kind = "write_twice"
+        how = "two lanes of this store" if event is other else f"this store and one before it (line {other.source.line})"
+        message = f"program {event.program} writes different values to element {found['element']} of `{view.name}`: {how}"
+        details = ("The threads of a program write in no order that you could rely on, so either value may remain.",)
     return Finding(
-        "write_twice",
-        f"program {event.program} writes different values to element {twice['element']} of `{view.name}`: {how}",
+        kind,
+        message,
         kernel=trace.launches[event.launch].kernel,
         program=event.program,
         source=event.source,
         count=1,
-        details=("The threads of a program write in no order that you could rely on, so either value may remain.",),
+        details=details,
     )
 
 

@@ -44,13 +44,14 @@ class Call:
 
     `result` is the returned tensor, or None when something else came back; `returned` then says what. `after` holds the
     tensor arguments as the call left them, by position. `ops` counts the torch operations that the answer called.
-    `notes` says what limits the interpreter's result. `source_view` is the tensor that the result is a copy of, or the result's
-    own view. `variation` names the way in which the call was run (`inside.VARIATIONS`).
+    `notes` says what limits the interpreter's result. `source_view` is the tensor that the result is a copy of, or None.
+    `variation` names the way in which the call was run (`inside.VARIATIONS`).
 
     `outside` lists tensors that changed outside any kernel: "name", the "launch" before which it was noticed, and whether the
-    call had not met it before ("new"). `twice` lists stores of different values to one element by one program: the "event", the
-    "other" one, and the "element". `promises` are those to the compiler that did not hold. `elsewhere` says what was
-    started that nothing observes: "thread", "process". `changed` has the lines by which torch wrote to arguments, by position.
+    call had not met it before ("new"). `clashes` lists stores to an element that another lane of the same program had loaded
+    or stored another value to: the "event", the "other" one, and the "element". `promises` are those to the compiler that did
+    not hold. `elsewhere` says what was started that nothing observes: "thread", "process". `changed` has the lines by which
+    torch wrote to arguments, by position.
 
     Where it need not be a tensor, what came back may be `numbers` instead. `blocks` are the runs of the thread simulator.
     """
@@ -66,7 +67,7 @@ class Call:
     notes: tuple[str, ...] = ()
     source_view: View | None = None
     outside: tuple[dict[str, Any], ...] = ()
-    twice: tuple[dict[str, int], ...] = ()
+    clashes: tuple[dict[str, int], ...] = ()
     promises: tuple[BrokenPromise, ...] = ()
     elsewhere: tuple[str, ...] = ()
     changed: Mapping[int, SourceLine | None] = field(default_factory=dict)
@@ -232,9 +233,9 @@ def _read_call(content: bytes, case: int, variation: str, bundle: Bundle) -> Cal
         after,
         ops,
         notes=tuple(map(str, header.get("notes", ()))),
-        source_view=_view(header["result"]["source"]) if "source" in header["result"] else view,
+        source_view=_view(header["result"]["source"]) if "source" in header["result"] else None,
         outside=tuple(map(dict, header.get("outside", ()))),
-        twice=tuple({name: int(place) for name, place in store.items()} for store in header.get("twice", ())),
+        clashes=tuple({name: int(place) for name, place in store.items()} for store in header.get("clashes", ())),
         promises=tuple(_promise(promise, bundle) for promise in header.get("promises", ())),
         elsewhere=tuple(map(str, header.get("elsewhere", ()))),
         changed={int(argument): bundle.line(int(line)) for argument, line in header.get("changed", ())},

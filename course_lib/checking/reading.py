@@ -103,6 +103,19 @@ class Text:
                 names = tuple(argument.id if isinstance(argument, ast.Name) else None for argument in placed)
                 yield Launch(called.id, tuple(map(ast.unparse, (*call.args, *call.keywords))), names)
 
+    def asks_a_pointer_for_its_size(self, name: str) -> bool:
+        """Whether a kernel reads `numel` of one of its arguments as it is: of an address, that is 1."""
+        if name not in self.functions:
+            return False
+        function, arguments = self.functions[name], self.parameters(name)
+        asked = (node.value for node in ast.walk(function) if isinstance(node, ast.Attribute) and node.attr == "numel")
+        return any(isinstance(one, ast.Name) and one.id in arguments for one in asked)
+
+    def leaves_a_kernel_uncalled(self) -> bool:
+        """Whether `kernel[grid]` stands on a line of its own, without the round brackets of a launch."""
+        alone = (node.value for node in self._nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Subscript))
+        return any(isinstance(one.value, ast.Name) and self.is_kernel(one.value.id) for one in alone)
+
     def takes_a_launch_for_a_value(self) -> bool:
         """Whether what a launch returns, which is nothing, is returned or given a name."""
         return any(_is_launch(node.value) for node in self._nodes if isinstance(node, (ast.Assign, ast.Return)) and node.value)

@@ -42,6 +42,8 @@ class Variation:
     tuning: int = 0
     measured: bool = False
     """Whether an autotuned kernel has been run before, on the same arguments, to be measured."""
+    reordered: bool = False
+    """Whether elements come from back to front where the compiler may choose their order, as it may after `tl.view`."""
     deaf: bool = False
     """Whether simulated threads get nothing from each other (`machine.warp.watching`). This does change a result."""
 
@@ -65,6 +67,8 @@ class Recorder:
         """How many lanes read what the answer has no right to rely on."""
         self.atomics = False
         self.configurations = 1
+        self.any_order = False
+        """Whether the compiler may choose an order of elements."""
         self.notes: set[str] = set()
         self.changed: dict[int, int] = {}
         """The line of the answer by which torch first wrote to an argument, by the argument's position."""
@@ -72,9 +76,10 @@ class Recorder:
         """What was started that nothing here observes: "thread", "process"."""
         self.outside: list[dict[str, Any]] = []
         """Tensors whose content changed outside any kernel, and not by torch."""
-        self.twice: list[dict[str, Any]] = []
-        """Stores of different values to one element by one program."""
+        self.clashes: list[dict[str, Any]] = []
+        """A store after another access of the same program to an element, by another lane, where the order matters."""
         self.stores: dict[int, list[_Stored]] = {}
+        self.loads: dict[int, list[_Touched]] = {}
         self.barriers = 0
         self.promises: list[dict[str, Any]] = []
         """The first promise to the compiler that certainly does not hold, and the first that may matter."""
@@ -87,9 +92,10 @@ class Recorder:
         self.where.launch = len(self.launches)
         self.where.grid = launch.grid
         self.where.line = -1
-        views = [self.view(name, tensor) for name, tensor in launch.tensors]
         for name, tensor in launch.tensors:
-            self.verify(name, tensor)
+            if not self.storages.adopted(tensor):
+                self.verify(name, tensor)
+        views = [self.view(name, tensor) for name, tensor in launch.tensors]
         self.launches.append({"kernel": launch.kernel, "grid": launch.grid, "views": views, "arguments": launch.arguments})
 
     def launch_ends(self, launch: LaunchState) -> None:
@@ -110,7 +116,7 @@ class Recorder:
         self.where.write()
         self.barriers = 0
         self.locked = False
-        self.stores = {}
+        self.stores, self.loads = {}, {}
 
     def barrier(self) -> None:
         self.barriers += 1
@@ -131,6 +137,10 @@ class Recorder:
     def measures(self) -> bool:
         return self.variation.measured
 
+    def reorders(self) -> bool:
+        self.any_order = True
+        return self.variation.reordered
+
     def bounds(self, tensor: torch.Tensor) -> Place | None:
         return self.storages.bounds(tensor)
 
@@ -150,12 +160,18 @@ class Recorder:
         self.atomics |= access.kind == "atomic"
         if not access.other:
             self.undefined += masked
-        if access.kind != "store":
-            self.undefined += self.storages.never_written(tensor, elements)
+        if access.kind != "store" and (unwritten := self.storages.never_written(tensor, elements)):
+            self.undefined += unwritten
+            if self.storages.is_older(tensor):
+                self.outside.append({"name": launch.tensors[access.view][0], "launch": len(self.launches) - 1, "new": True})
         if access.kind != "load":
             self.storages.written(tensor, elements)
-        if access.stored is not None and access.each == 1:
+        if access.each == 1 and access.stored is not None:
             self._store(tensor, elements, access)
+        elif access.each == 1 and access.kind == "load":
+            places, lanes = elements + int(tensor.storage_offset()), access.active & access.inside
+            loaded = _Touched(places, lanes, len(self.rows), self.barriers)
+            self.loads.setdefault(self.storages.number(tensor), []).append(loaded)
         self.recorded += len(elements) + len(outside)
         if self.recorded > MAX_RECORDED:
             raise TooMuchTraffic(f"the kernel touched more than {MAX_RECORDED} elements in this one case")
@@ -185,18 +201,21 @@ class Recorder:
             return self.variation.poison == "high"
         return poison_value(self.variation.poison, np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype))
 
-    # -- stores to one element ------------------------------------------------------------------------------------
+    # -- the lanes of one program -----------------------------------------------------------------------------------
 
     def _store(self, tensor: torch.Tensor, elements: IntArray, access: Access) -> None:
-        """Look for an element that this program has stored another value to, in this store or since the last barrier."""
+        """Look for an element that another lane of this program has loaded, or stored another value to, in no order."""
         assert access.stored is not None
-        carried_out = access.active & access.inside
+        carried_out, number = access.active & access.inside, self.storages.number(tensor)
         places = elements + int(tensor.storage_offset())
-        new = _Stored(places, access.stored[carried_out], carried_out, len(self.rows), self.barriers)
-        earlier = self.stores.setdefault(self.storages.number(tensor), [])
-        for store in (new, *(s for s in earlier if s.barriers == new.barriers and s.meets(new))):
-            if (element := new.differs_from(store)) is not None and not self.twice:
-                self.twice.append({"event": len(self.rows), "other": store.event, "element": element - tensor.storage_offset()})
+        new = _Stored(places, carried_out, len(self.rows), self.barriers, access.stored[carried_out])
+        earlier = self.stores.setdefault(number, [])
+        found = ((store, new.differs_from(store)) for store in (new, *filter(new.unordered, earlier)))
+        overtaken = ((load, new.overtakes(load)) for load in self.loads.get(number, ()) if new.unordered(load))
+        for other, element in (*found, *overtaken):
+            if element is not None and not self.clashes:
+                place = element - int(tensor.storage_offset())
+                self.clashes.append({"event": len(self.rows), "other": other.event, "element": place})
         earlier.append(new)
 
     # -- storages and views ---------------------------------------------------------------------------------------
@@ -233,7 +252,7 @@ class Recorder:
             "changed": sorted(self.changed.items()),
             "elsewhere": sorted(self.elsewhere),
             "outside": self.outside,
-            "twice": self.twice,
+            "clashes": self.clashes,
             "promises": self.promises,
         }
 
@@ -252,19 +271,35 @@ def _permutation(order: Order, programs: int) -> Sequence[int]:
     return random.Random(programs).sample(range(programs), programs)
 
 
-class _Stored:
-    """One store by the program that runs: which elements of a storage, what each was given, and by which lane of the tile.
+class _Touched:
+    """One load or store by the program that runs: which elements of a storage, and by which lane of the tile each.
 
     A lane is a lane of a tile of one shape: in a tile of another shape, another thread may hold its element.
     """
 
-    def __init__(self, elements: IntArray, values: np.ndarray, lanes: BoolArray, event: int, barriers: int) -> None:
-        self.elements, self.values, self.lanes, self.shape = elements, values, np.flatnonzero(lanes), lanes.shape
-        self.event, self.barriers = event, barriers
-        self.low, self.high = (int(elements.min()), int(elements.max())) if len(elements) else (0, -1)
+    def __init__(self, elements: IntArray, lanes: BoolArray, event: int, barriers: int) -> None:
+        self.elements, self.active, self.shape, self.event, self.barriers = elements, lanes, lanes.shape, event, barriers
 
-    def meets(self, other: _Stored) -> bool:
-        return self.low <= other.high and other.low <= self.high
+    @functools.cached_property
+    def lanes(self) -> IntArray:
+        return np.flatnonzero(self.active)
+
+    @functools.cached_property
+    def span(self) -> tuple[int, int]:
+        return (int(self.elements.min()), int(self.elements.max())) if len(self.elements) else (0, -1)
+
+    def unordered(self, earlier: _Touched) -> bool:
+        """Whether they may concern the same elements, and no barrier lies between them."""
+        (low, high), (other_low, other_high) = self.span, earlier.span
+        return self.barriers == earlier.barriers and low <= other_high and other_low <= high
+
+
+class _Stored(_Touched):
+    """A store, with the values."""
+
+    def __init__(self, elements: IntArray, lanes: BoolArray, event: int, barriers: int, values: np.ndarray) -> None:
+        super().__init__(elements, lanes, event, barriers)
+        self.values = values
 
     def differs_from(self, earlier: _Stored) -> int | None:
         """An element that two lanes stored different values to, of a store and an earlier one, or of a store and itself.
@@ -282,3 +317,16 @@ class _Stored:
         same = (places[1:] == places[:-1]) & (lanes[1:] != lanes[:-1])
         different = same & (values[1:] != values[:-1]) & ~((values[1:] != values[1:]) & (values[:-1] != values[:-1]))
         return int(places[1:][different][0]) if different.any() else None
+
+    def overtakes(self, load: _Touched) -> int | None:
+        """An element that one lane stores to and another one of the same tile has loaded: maybe later, on a GPU.
+
+        In a tile of another shape, such as a sum, what is stored has mostly been made of what was loaded, and is in order.
+        """
+        if load.shape != self.shape:
+            return None
+        order = np.argsort(self.elements, kind="stable")
+        at = np.searchsorted(self.elements, load.elements, sorter=order)
+        found = order[np.minimum(at, len(order) - 1)]
+        hit = (self.elements[found] == load.elements) & (self.lanes[found] != load.lanes)
+        return int(load.elements[hit][0]) if hit.any() else None

@@ -31,8 +31,12 @@ class Storages:
         """A checksum of what a storage held when torch or a kernel had last written to it."""
         self.unwritten: dict[int, np.ndarray] = {}
         """Of a fresh storage, which bytes nothing has been written to."""
+        self.older: set[int] = set()
+        """Storages from before this call. What they held then is not to be used."""
         self.copies: dict[int, torch.Tensor] = {}
         """The tensor that a storage is a whole copy of, element by element."""
+        self.stored: set[int] = set()
+        """Storages that kernels have written to."""
         self.keep: list[torch.Tensor] = []
 
     def number(self, tensor: torch.Tensor) -> int:
@@ -45,12 +49,29 @@ class Storages:
             self.keep.append(tensor)
         return self.numbers[address]
 
+    def copied(self, copy: torch.Tensor, original: torch.Tensor) -> None:
+        """Note that a tensor was made as a copy of another one, element by element."""
+        if copy.numel():
+            self.copies[self.number(copy)] = original
+
+    def source(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """What a tensor was copied from, over copies that no kernel has written to; None if it is no copy."""
+        source = None
+        while (made := self.copies.get(self.number(tensor))) is not None and made.shape == tensor.shape:
+            source = tensor = made
+            if self.number(tensor) in self.stored:
+                break
+        return source
+
     def argument(self, position: int, tensor: torch.Tensor) -> None:
         """Note that this tensor is the call's argument at `position`."""
         number = self.number(tensor)
         self.arguments.setdefault(number, position)
         self.places.setdefault(number, []).append(Place.of(tensor))
         self.remember(tensor)
+
+    def is_argument(self, tensor: torch.Tensor) -> bool:
+        return self.number(tensor) in self.arguments
 
     def bounds(self, tensor: torch.Tensor) -> Place | None:
         """The argument that a view of it may not reach beyond. Where several share a storage, any of them may be meant."""
@@ -62,6 +83,19 @@ class Storages:
     def remember(self, tensor: torch.Tensor) -> None:
         """What this tensor's storage holds now is as it should be."""
         self.contents[self.number(tensor)] = _checksum(tensor)
+
+    def adopted(self, tensor: torch.Tensor) -> bool:
+        """Take in a storage that this call has not met, as a launcher may keep memory for its next call."""
+        number = self.number(tensor)
+        if number < 0 or number in self.contents or self.as_remembered(tensor):
+            return False
+        self.older.add(number)
+        self.unwritten[number] = np.ones(tensor.untyped_storage().nbytes(), dtype=np.bool_)
+        self.remember(tensor)
+        return True
+
+    def is_older(self, tensor: torch.Tensor) -> bool:
+        return self.number(tensor) in self.older
 
     def is_new(self, tensor: torch.Tensor) -> bool:
         """Whether this call has not met a tensor's storage: it was made before, or outside of torch."""
@@ -101,6 +135,7 @@ class Storages:
 
     def written(self, tensor: torch.Tensor, elements: IntArray) -> None:
         """A kernel has written to these elements."""
+        self.stored.add(self.number(tensor))
         unwritten = self.unwritten.get(self.number(tensor))
         if unwritten is not None:
             first = _bytes(tensor, elements)

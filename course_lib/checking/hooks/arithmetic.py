@@ -24,6 +24,7 @@ def patch() -> None:
     if not hasattr(builder, "get_bf16"):
         builder.get_bf16 = _no_bf16_constant
     _patch_dot(builder)
+    builder.create_reshape, builder.create_cat = _reshaping(builder.create_reshape), _reordering(builder.create_cat)
     _patch_min_max()
     _patch_reductions()
     _refuse_libdevice()
@@ -70,6 +71,30 @@ def _in_tf32(factor: Any) -> Any:
     if factor.data.dtype != np.float32:
         return factor
     return interp.TensorHandle((factor.data.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32), factor.dtype)
+
+
+def _reshaping(reshape: Any) -> Any:
+    """What `tl.view` and `can_reorder=True` leave to the compiler: in which order the elements come."""
+    any_order = _reordering(reshape)
+
+    @functools.wraps(reshape)
+    def reshaped(self: Any, tile: Any, shape: Any, allow_reorder: Any) -> Any:
+        return (any_order if allow_reorder else reshape)(self, tile, shape, allow_reorder)
+
+    return reshaped
+
+
+def _reordering(method: Any) -> Any:
+    """Let this method turn its elements round, where the observer asks for another order."""
+
+    @functools.wraps(method)
+    def reordered(self: Any, *args: Any) -> Any:
+        made = method(self, *args)
+        if state.observer is None or state.launch is None or not state.observer.reorders():
+            return made
+        return interp.TensorHandle(made.data.reshape(-1)[::-1].reshape(made.data.shape), made.dtype)
+
+    return reordered
 
 
 ONLY_ON_A_GPU = ("triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice")

@@ -43,6 +43,9 @@ class Guard:
     def measures(self) -> bool:
         return False
 
+    def reorders(self) -> bool:
+        return False
+
     def bounds(self, tensor: torch.Tensor) -> Place | None:
         return None
 

@@ -6,6 +6,7 @@ import functools
 import inspect
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 import triton.runtime.autotuner as autotuner
 import triton.runtime.interpreter as interp
@@ -164,6 +165,8 @@ def _patch_arguments() -> None:
             result = convert(argument)
         finally:
             _Arguments.depth -= 1
+        if isinstance(result, float):  # the interpreter leaves it a number of Python's
+            return interp.tl.tensor(interp.TensorHandle(np.array([result], np.float32), interp.tl.float32), interp.tl.float32)
         tensor = getattr(argument, "base", argument)
         if isinstance(tensor, torch.Tensor) and isinstance(getattr(result, "handle", None), interp.TensorHandle):
             result.handle.attr[VIEWS] = (len(launch.tensors),)

@@ -147,6 +147,10 @@ class Observer(Protocol):
         """Whether an autotuned kernel is run once more beforehand, as where its configurations are measured."""
         ...
 
+    def reorders(self) -> bool:
+        """Whether what the compiler may put into another order comes in another one."""
+        ...
+
     def bounds(self, tensor: torch.Tensor) -> Place | None:
         """What a tensor may not reach beyond, if there is such a thing."""
         ...

@@ -14,14 +14,14 @@ from course_lib.checking.hooks.model import state
 
 
 def patch() -> None:
-    """Give `and`, `or`, `not`, numbers, global `constexpr`s and imported names the meaning that the compiler gives them."""
+    """Give `and`, `or`, `not`, `min`, `max`, numbers, global `constexpr`s and imported names the compiler's meaning."""
     _patch_boolean_operators()
     _patch_index()
     _patch_constants()
     _patch_names()
 
 
-# --- and, or, not -------------------------------------------------------------------------------------------------
+# --- and, or, not, min, max ---------------------------------------------------------------------------------------
 
 
 def _patch_boolean_operators() -> None:
@@ -41,8 +41,15 @@ def _patch_boolean_operators() -> None:
             self.generic_visit(node)
             return _call("_course_not", [node.operand]) if isinstance(node.op, ast.Not) else node
 
+        def visit_Call(self, node: ast.Call) -> ast.AST:
+            self.generic_visit(node)
+            if isinstance(node.func, ast.Name) and node.func.id in _EXTREMES:
+                node.args, node.func = [node.func, *node.args], ast.Name(id="_course_extreme", ctx=ast.Load())
+            return node
+
     # The rewritten kernel finds the interpreter module's names among its globals.
     interp._course_and, interp._course_or, interp._course_not = _tile_and, _tile_or, _tile_not
+    interp._course_extreme = _tile_extreme
     interp.FunctionRewriter.ast_transformer = Transformer()
 
 
@@ -80,6 +87,17 @@ def _tile_or(*operands: Callable[[], Any]) -> Any:
 
 def _tile_not(value: Any) -> Any:
     return value.__not__() if _is_tile(value) else not value
+
+
+_EXTREMES = {"min": (min, "minimum"), "max": (max, "maximum")}
+
+
+def _tile_extreme(function: Any, *values: Any, **options: Any) -> Any:
+    """What a kernel means by `min` or `max`, which Python would decide by the truth of a whole tile."""
+    names = [name for builtin, name in _EXTREMES.values() if builtin is function]
+    if not names or not any(map(_is_tile, values)):
+        return function(*values, **options)
+    return functools.reduce(functools.partial(getattr(interp.tl, names[0]), **options), values)
 
 
 # --- numbers ------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from course_lib.checking import advice, memory
 from course_lib.checking.findings import Finding
 from course_lib.checking.inside import POISONS
 from course_lib.checking.outcome import Call
+from course_lib.checking.reading import Text
 from course_lib.checking.stages.idle import idle_programs
 from course_lib.checking.stages.results import in_words, overwritten, returned_as_asked
 from course_lib.checking.stages.work import CaseRun, Work, first
@@ -47,40 +48,43 @@ def _judge_memory(work: Work, case: CaseRun) -> Finding | None:
         return finding
     poisoned = [call.result for call in case.calls if call.variation in POISONS and call.result is not None]
     first_call = case.calls[0]
+    # What is kept from one call to the next makes results differ, too.
+    kept = next(filter(None, map(_outside, case.calls)), None)
     undefined = memory.undefined_lanes(first_call.trace, poisoned, first_call.promises)
-    return undefined or overwritten(case) or _also(work.exercise, case)
+    return kept or undefined or overwritten(case) or _also(work.exercise, case)
 
 
 def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None) -> Finding | None:
     """What one call did to memory; `returned` is what is wrong with the kind of the result, which comes before its content."""
     empty = case.want.numel() == 0  # then there is nothing to launch a kernel for
     trace = call.trace
-    finding = (None if empty else _launched(call)) or memory.stray_access(trace) or memory.race(trace)
+    finding = (None if empty else _launched(work, call)) or memory.stray_access(trace) or memory.race(trace)
     finding = finding or next((memory.false_promise(trace, broken) for broken in call.promises if broken.certain), None)
-    finding = finding or memory.read_back(trace) or (memory.write_twice(trace, call.twice[0]) if call.twice else None)
+    finding = finding or memory.read_back(trace) or (memory.clash(trace, call.clashes[0]) if call.clashes else None)
     finding = finding or returned or (None if empty else _by_torch(work.exercise, call)) or _outside(call)
-    if finding or call.source_view is None:
+    if finding or call.result_view is None:
         return finding
     inputs = () if work.exercise.in_place else work.exercise.parameters
     if inputs:
         before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
         finding = memory.input_changed(trace, before, call.after, inputs, call.changed)
-    return finding or memory.unwritten(trace, call.source_view, inputs)
+    return finding or memory.unwritten(trace, call.result_view, inputs, call.source_view)
 
 
 def _outside(call: Call) -> Finding | None:
     """Did numbers come from somewhere else than from torch and the kernels?"""
-    details = ("The launcher may allocate and launch. The numbers are the kernel's work, not NumPy's or a Python loop's.",)
+    details: tuple[str, ...] = (
+        "The launcher may allocate and launch. The numbers are the kernel's work, not NumPy's or a Python loop's.",
+    )
     if call.elsewhere:
         return Finding("computed_outside", f"the launcher started a {call.elsewhere[0]} of its own", details=details)
     if not call.outside:
         return None
     seen = call.outside[0]
-    how = (
-        "holds numbers that were not made in this call, by torch or a kernel"
-        if seen["new"]
-        else "was given values by neither torch nor a kernel"
-    )
+    how = "was given values by neither torch nor a kernel"
+    if seen["new"]:
+        how = "holds numbers that were not made in this call, by torch or a kernel"
+        details += ("Memory that is kept for the next call holds what was left there: write to it before you read it.",)
     return Finding("computed_outside", f"{_named(seen['name'])} {how}", details=details)
 
 
@@ -96,10 +100,10 @@ def _also(exercise: Exercise, case: CaseRun) -> Finding | None:
 KERNEL_ALONE = "`kernel[grid]` starts nothing yet: `kernel[grid](x, out, n)` does, with the arguments in round brackets."
 
 
-def _launched(call: Call) -> Finding | None:
+def _launched(work: Work, call: Call) -> Finding | None:
     if call.trace.launches:
         return None
-    kernel_alone = call.returned.startswith("a kernel")
+    kernel_alone = call.returned.startswith("a kernel") or Text(work.bundle.source).leaves_a_kernel_uncalled()
     return Finding(
         "no_kernel",
         "the answer launched no Triton kernel",

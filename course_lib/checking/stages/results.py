@@ -20,8 +20,9 @@ from course_lib.checking.stages.work import CaseRun, Work
 
 ORDERS = {"backward": "with the programs run from the last to the first", "shuffled": "with the programs run in another order"}
 OTHER_WAYS = {
+    "reordered": "with the elements in another order where the compiler may choose: after `tl.view`, and with `can_reorder`",
     "measured": "after the kernel had been run for autotuning, on the same tensors; `reset_to_zero` and `restore_value` of "
-    "`triton.autotune` undo what such runs leave behind"
+    "`triton.autotune` undo what such runs leave behind",
 }
 
 
@@ -108,12 +109,12 @@ def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
     mine = (e for e in call.trace.events if call.result_view and call.trace.view(e).storage == call.result_view.storage)
     write = next((event for event in mine if event.kind != "load"), None)
     unwritten = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
-    near = mismatch.kind == "mismatch" and mismatch.near
+    how = "near" if mismatch.near else "part" if mismatch.count < mismatch.total else ""
     shown = inputs_shown(work.exercise, case)
     return Finding(
         mismatch.kind,
         mismatch.message if case.form != "number" else "the number is wrong",
-        pattern="fresh" if unwritten else "near" if near else "",
+        pattern="fresh" if unwritten else how if mismatch.kind == "mismatch" else "",
         kernel=call.trace.launches[write.launch].kernel if write else None,
         source=write.source if write else None,
         count=mismatch.count,
@@ -128,7 +129,8 @@ def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
             "wrong": mismatch.wrong,
             "elements": mismatch.total,
             "varied": mismatch.total > 2 and not bool((want == want.flatten()[0]).all()),
-            "ordinary": all(map(_is_finite, case.arguments)),
+            "ordinary": case.params.get("values", "normal") == "normal",
+            "finite": all(map(_is_finite, case.arguments)),
         },
     )
 

@@ -14,6 +14,8 @@ from course_lib.checking.findings import Finding
 from course_lib.checking.stages.results import ORDERS, difference, in_words, numbers_of
 from course_lib.checking.stages.work import AGAIN, CaseRun, Work, in_order
 
+KINDS_OF_VARIATIONS = {"reordered": "reordered", **dict.fromkeys(ORDERS, "program_order")}
+"""What it means that a result is wrong in one of these ways of running the call, and right in the first."""
 CHANCE = 3
 """How many times as many cases without a shape make it chance that some are wrong in places that look like one."""
 
@@ -23,12 +25,13 @@ def values(work: Work) -> list[Finding]:
 
     A case of a few elements shows no pattern, so the smallest of those is reported whose difference has the shape that is
     recognised most often; but places that few of the larger cases show are chance. That all elements are the same
-    explains something only if it is so in every case that has three or more and expects different ones. Infinities and NaN
-    among the inputs are looked at once ordinary numbers are right.
+    explains something only if it is so in every case that has three or more and expects different ones. Inputs of
+    special values, infinities among them, are looked at once ordinary numbers are right.
     """
     found = list(in_order(work, _values_of_case))
     found = [finding for finding in found if finding.kind != "no_verdict"] or found[:1]  # what is surely wrong comes first
-    found = [finding for finding in found if finding.evidence.get("ordinary", False)] or found
+    for kind_of_inputs in ("finite", "ordinary"):
+        found = [finding for finding in found if finding.evidence.get(kind_of_inputs, False)] or found
     shapes = Counter(finding.kind for finding in found if finding.kind != "mismatch")
     if any(finding.kind != "constant" and finding.evidence.get("varied", False) for finding in found):
         del shapes["constant"]
@@ -60,8 +63,8 @@ def _of_all_cases(work: Work, finding: Finding) -> Finding:
 def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
     found = ((call, in_words(call, difference(work, case, call))) for call in case.calls)
     call, finding = next(((call, finding) for call, finding in found if finding), (None, None))
-    if call is not None and finding is not None and call.variation in ORDERS:
-        finding = replace(finding, kind="program_order", pattern="")
+    if call is not None and finding is not None and call.variation in KINDS_OF_VARIATIONS:
+        finding = replace(finding, kind=KINDS_OF_VARIATIONS[call.variation], pattern="")
     if finding is not None and case.label.endswith(AGAIN):
         kept = "The same call with other values came before. Does something stay from one call to the next?"
         finding = replace(finding, details=(kept, *finding.details))

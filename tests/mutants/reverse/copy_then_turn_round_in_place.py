@@ -2,7 +2,7 @@
 
 Happens when an algorithm for one processor is spread over programs. A vector of one block is right.
 """
-# expect: race
+# expect: race, overtaken_load
 # hint: In place
 
 import torch

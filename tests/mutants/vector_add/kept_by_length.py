@@ -2,7 +2,7 @@
 
 Happens where somebody caches what a launcher allocates, and then what it computes.
 """
-# expect: no_kernel
+# expect: no_kernel, computed_outside
 
 import torch
 import triton
