@@ -285,6 +285,7 @@ def test_arguments_count_as_exchanged_only_by_their_names(launch: str, found: tu
         ("vector_scale", "a * x", "a + x", [", with x[0] = ", ", a = "]),
         ("reverse", "n - 1 - offsets", "(offsets + 1) % n", []),
         ("program_ids", "pid, pid", "pid, pid * pid", []),
+        ("stable_softmax", "share.to", "(0.5 * share).to", []),  # one row's shares move on with its scores, and depend on all
     ],
 )
 def test_a_wrong_element_is_shown_with_what_it_is_made_of(

@@ -65,6 +65,13 @@ def test_equal_numbers_are_not_shifted() -> None:
     assert found.kind == "mismatch"
 
 
+def test_a_few_ones_among_zeros_are_not_shifted() -> None:
+    want, got = torch.zeros(28), torch.zeros(28)
+    want[[3, 9, 20]], got[[1, 26]] = 1.0, 1.0
+    mismatch = compare(got, want, Tolerance(rtol=1e-5))
+    assert mismatch is not None and mismatch.kind == "mismatch"
+
+
 def test_rows_that_are_scaled_each_in_its_own_way_are_recognised() -> None:
     want = torch.softmax(MATRIX, dim=1)
     want[2, :4] = 0

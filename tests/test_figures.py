@@ -25,6 +25,7 @@ from course_lib.figures import (
     draw_grid,
     draw_lanes,
     draw_mask,
+    draw_row,
     draw_row_schedule,
     draw_strides,
     draw_traffic,
@@ -296,6 +297,15 @@ def test_lanes_show_each_step_and_mark_the_padding() -> None:
 def test_lanes_that_cannot_be_drawn_are_refused(steps: dict[str, list[float]]) -> None:
     with pytest.raises(ValueError, match="up to 32 lanes"):
         draw_lanes(steps, 1)
+
+
+def test_a_row_has_no_padding_and_its_infinities_stand_out() -> None:
+    picture = draw_row({"x": [88.0, 89.0], "exp": [1.7e38, math.inf], "share": [0.0, math.nan]})
+    assert picture.alt == "a row of 2 scores: x = 88, 89; exp = 1.7e38, inf; share = 0, NaN"
+    bold = {text.get_text() for text in picture.findobj(Text) if text.get_fontweight() == "bold"}
+    assert bold == {"a row of 2 scores", "inf", "NaN"}
+    with pytest.raises(ValueError, match="scores"):
+        draw_row({"x": [1.0], "exp": []})
 
 
 def test_traffic_has_one_scale_and_a_total_for_each_way() -> None:

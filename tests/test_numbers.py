@@ -113,6 +113,7 @@ DISGUISES = {
     "in a script": "torch.jit.script(scripted)(x)",
     "row by row": "torch.vmap(lambda row: torch.softmax(row, 0))(x)",
     "in an operator of one's own": "hidden(x)",
+    "compiled": "torch.compile(torch.softmax)(x, 1)",
     "in another thread": "ThreadPoolExecutor(1).submit(torch.softmax, x, 1).result()",
     "in another process": "e / e.sum(1, keepdim=True) if subprocess.run(['true']) else e",
     "as a derivative": "torch.func.grad(lambda y: torch.logsumexp(y, 1).sum())(x)",
@@ -155,6 +156,11 @@ def test_what_is_printed_is_not_computed_with(tmp_path: Path) -> None:
     report = judged(tmp_path, "stable", printed)
     assert report.passed, report
     assert "tensor(" in report.printed
+
+
+def test_what_is_compiled_is_judged_by_what_it_computes(tmp_path: Path) -> None:
+    report = judged(tmp_path, "stable", STABLE.replace("def stable", "@torch.compile\ndef stable"))
+    assert report.passed, report
 
 
 def test_a_copy_without_elements_is_no_copy_of_itself(tmp_path: Path) -> None:

@@ -277,6 +277,7 @@ STABLE_SOFTMAX = Exercise(
             "Write it yourself, with `amax`, `-`, `exp`, `sum` and `/`. What you used subtracts the maximum for you, and that "
             "is what this exercise is about.",
             frozenset({"forbidden"}),
+            asked=False,
         ),
         Hint(
             "Without rows there is no maximum over the whole matrix, and nothing to stack. Each row has a maximum of its own: "

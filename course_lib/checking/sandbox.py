@@ -146,6 +146,7 @@ def _environment(mode: str) -> dict[str, str]:
         "TRITON_CACHE_DIR": str(triton_cache(os.environ) / "checked"),
         "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
         "COURSE_IN_WORKER": "1",
+        "TORCHDYNAMO_DISABLE": "1",  # what `torch.compile` is given runs as it is, operation by operation
     }
 
 

@@ -174,7 +174,7 @@ def _raised_by_answer(error: BaseException) -> bool:
 
 def _set_home(folder: Path) -> None:
     """Let what looks for a place to write find the one that there is."""
-    os.environ["HOME"] = os.environ["TMPDIR"] = str(folder)
+    os.environ["HOME"] = os.environ["TMPDIR"] = os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder)
     tempfile.tempdir = str(folder)
 
 

@@ -70,14 +70,15 @@ def _draw_steps(steps: Mapping[str, Sequence[float]], n: int, title: str, more: 
 
 
 def _short(value: float) -> str:
-    """A value in few characters.
+    """A value in few characters; whole numbers up to four digits in full.
 
-    >>> _short(0.0321), _short(-math.inf), _short(-2.0), _short(1e-20)
-    ('0.032', '−inf', '−2', '1e-20')
+    >>> _short(0.0321), _short(-math.inf), _short(-102.0), _short(1e-20)
+    ('0.032', '−inf', '−102', '1e-20')
     """
     if math.isnan(value):
         return "NaN"
-    return f"{value:.2g}".replace("e+", "e").replace("-", "−", 1 if value < 0 else 0)
+    whole = math.isfinite(value) and value == int(value) and abs(value) < 10_000
+    return f"{value:{'.0f' if whole else '.2g'}}".replace("e+", "e").replace("-", "−", 1 if value < 0 else 0)
 
 
 def draw_traffic(forms: Mapping[str, Sequence[tuple[str, int, int]]], unit: str = "bytes") -> Picture:

@@ -76,8 +76,8 @@ def _outside(call: Call) -> Finding | None:
     details: tuple[str, ...] = (
         "The launcher may allocate and launch. The numbers are the kernel's work, not NumPy's or a Python loop's.",
     )
-    if call.elsewhere:
-        return Finding("computed_outside", f"the launcher started a {call.elsewhere[0]} of its own", details=details)
+    if "thread" in call.elsewhere:
+        return Finding("computed_outside", "the launcher started threads of its own", details=details)
     if not call.outside:
         return None
     seen = call.outside[0]
