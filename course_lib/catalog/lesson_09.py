@@ -250,7 +250,7 @@ PROGRAMS_PER_SM = Exercise(
         Hint(
             "A kernel that asks for no shared memory is not limited by it. On a T4 it really takes none, and there is "
             "nothing to divide by.",
-            frozenset({"crash"}),
+            frozenset({"crash", "timeout"}),
         ),
         Hint(
             "Places: a multiprocessor has `sm.max_warps` for warps, and `sm.max_blocks` for programs, however small they are.",
