@@ -46,9 +46,7 @@ def _forbidden(work: Work, call: Call) -> Finding | None:
 
 
 def _changed(work: Work, case: CaseRun, call: Call) -> Finding | None:
+    if work.exercise.in_place:
+        return None
     before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
-    return (
-        None
-        if work.exercise.in_place
-        else memory.input_changed(call.trace, before, call.after, work.exercise.parameters, call.changed)
-    )
+    return memory.input_changed(call.trace, before, call.after, work.exercise.parameters, call.changed)
