@@ -309,6 +309,9 @@ GENERAL = {
         "Write to a tensor that you have allocated yourself, for example with `torch.empty_like(x)`. Does the launch give "
         "its arguments in the kernel's order?"
     ),
+    "cpu_tensor": (
+        "Say where a tensor is to be made: `device=x.device` puts it where `x` is. `torch.empty_like(x)` does so by itself."
+    ),
     "too_much_traffic": "Keep in a variable what you need again: a value that was loaded stays in registers.",
     "first_block_only": (
         "What is different from the second block on? Look at what does not depend on `tl.program_id`, and should."

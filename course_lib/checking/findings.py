@@ -50,6 +50,7 @@ KINDS: dict[str, str] = {
     "idle_programs": "nearly all programs have nothing to do",
     "overwritten": "a later call overwrites the result of an earlier one",
     "input_changed": "an input was changed",
+    "cpu_tensor": "a kernel was given a tensor that is made on the CPU on every machine",
     "too_much_traffic": "the kernel moves more memory than it needs to",
     # values
     "first_block_only": "only the first part of the result is right",

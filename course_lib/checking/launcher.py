@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
+from torch.utils._device import DeviceContext
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from course_lib.checking.hooks.frames import answer_frame
@@ -38,6 +39,12 @@ READS = {
 }
 """Ways to take a tensor's values out of torch, which no dispatch shows."""
 
+FACTORIES = frozenset(
+    {torch.empty, torch.zeros, torch.ones, torch.full, torch.arange, torch.eye, torch.linspace, torch.logspace, torch.tensor}
+    | {torch.rand, torch.randn, torch.randint, torch.randperm, torch.empty_strided}
+)
+"""What makes a tensor on the CPU, unless it is told a device."""
+
 PROCESSES = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"})
 """Python's audit events by which a process begins."""
 
@@ -50,7 +57,7 @@ def watching(recorder: Recorder) -> Iterator[dict[str, int]]:
     starts.recorder = recorder
     threading.setprofile(starts.thread_begins)
     try:
-        with _Reads(operations), _Operations(recorder, operations):
+        with _Calls(recorder, operations), _Operations(recorder, operations):
             yield operations
     finally:
         threading.setprofile(None)
@@ -78,14 +85,21 @@ class _Starts:
 _starts = functools.cache(_Starts)
 
 
-class _Reads(TorchFunctionMode):
-    def __init__(self, operations: dict[str, int]) -> None:
+class _Calls(TorchFunctionMode):
+    """Sees what the dispatch does not show: values that are taken out, and tensors that were made without a device."""
+
+    def __init__(self, recorder: Recorder, operations: dict[str, int]) -> None:
         super().__init__()
-        self.operations = operations
+        self.recorder, self.operations = recorder, operations
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in READS and not state.copying:
             _count(self.operations, READS[func])
+        if func in FACTORIES and not state.copying and (kwargs or {}).get("device") is None and not _has_default_device():
+            made = func(*args, **(kwargs or {}))
+            if has_strides(made) and made.numel():
+                self.recorder.on_cpu[self.recorder.storages.number(made)] = answer_frame().f_lineno
+            return made
         if func is torch.Tensor.__format__ and type(args[0]) is torch.Tensor:  # to be printed, as `print(x)` does by itself
             with _disable_current_modes():
                 return func(*args, **(kwargs or {}))
@@ -121,6 +135,11 @@ class _Operations(TorchDispatchMode):
             if func._schema.is_mutable and (argument := storages.arguments.get(storages.number(made))) is not None:
                 self.recorder.changed.setdefault(argument, answer_frame().f_lineno)
         return result
+
+
+def _has_default_device() -> bool:
+    """Whether the answer has chosen a device for all that it makes."""
+    return any(isinstance(mode, DeviceContext) for mode in _get_current_function_mode_stack())
 
 
 def has_strides(value: Any) -> bool:

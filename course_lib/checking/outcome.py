@@ -39,6 +39,15 @@ MOST_RESULT_BYTES = 2**30
 
 
 @dataclass(frozen=True)
+class Unreachable:
+    """A tensor that a launch was given, `name` in the kernel, and that `line` made on the CPU, naming no device."""
+
+    launch: int
+    name: str
+    line: SourceLine | None
+
+
+@dataclass(frozen=True)
 class Call:
     """One call of the answer that ended: what it returned, and what its kernels did.
 
@@ -51,7 +60,7 @@ class Call:
     call had not met it before ("new"). `clashes` lists stores to an element that another lane of the same program had loaded
     or stored another value to: the "event", the "other" one, and the "element". `promises` are those to the compiler that did
     not hold. `elsewhere` says what was started that nothing observes: "thread", "process". `changed` has the lines by which
-    torch wrote to arguments, by position.
+    torch wrote to arguments, by position. `unreachable` has the first tensor that a kernel on a GPU could not reach.
 
     Where it need not be a tensor, what came back may be `numbers` instead. `blocks` are the runs of the thread simulator.
     """
@@ -71,6 +80,7 @@ class Call:
     promises: tuple[BrokenPromise, ...] = ()
     elsewhere: tuple[str, ...] = ()
     changed: Mapping[int, SourceLine | None] = field(default_factory=dict)
+    unreachable: tuple[Unreachable, ...] = ()
     numbers: Numbers | None = None
     blocks: tuple[BlockRun, ...] = ()
 
@@ -238,6 +248,10 @@ def _read_call(content: bytes, case: int, variation: str, bundle: Bundle) -> Cal
         clashes=tuple({name: int(place) for name, place in store.items()} for store in header.get("clashes", ())),
         promises=tuple(_promise(promise, bundle) for promise in header.get("promises", ())),
         elsewhere=tuple(map(str, header.get("elsewhere", ()))),
+        unreachable=tuple(
+            Unreachable(int(one["launch"]), str(one["name"]), bundle.line(int(one["line"])))
+            for one in header.get("unreachable", ())
+        ),
         changed={int(argument): bundle.line(int(line)) for argument, line in header.get("changed", ())},
         numbers=_numbers(header["result"], arrays),
         blocks=tuple(map(blocks.read, header.get("blocks", ()))),

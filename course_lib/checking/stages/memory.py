@@ -68,7 +68,22 @@ def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None)
     if inputs:
         before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
         finding = memory.input_changed(trace, before, call.after, inputs, call.changed)
-    return finding or memory.unwritten(trace, call.result_view, inputs, call.source_view)
+    return finding or memory.unwritten(trace, call.result_view, inputs, call.source_view) or _unreachable(call)
+
+
+def _unreachable(call: Call) -> Finding | None:
+    """Was a kernel given a tensor that lies on the CPU, also on a machine with a GPU?"""
+    if not call.unreachable:
+        return None
+    seen = call.unreachable[0]
+    kernel = call.trace.launches[seen.launch].kernel
+    return Finding(
+        "cpu_tensor",
+        f"its argument `{seen.name}` was made without a device: so it is on the CPU, where a kernel on a GPU cannot reach it",
+        kernel=kernel,
+        source=seen.line,
+        details=("Where there is no GPU, all tensors are on the CPU, and it makes no difference.",),
+    )
 
 
 def _outside(call: Call) -> Finding | None:
