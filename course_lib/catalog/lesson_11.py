@@ -196,13 +196,13 @@ VECTORISED_COPY = Exercise(
             asked=False,
         ),
         Hint(
-            "`tl.multiple_of` and a pointer's cast to a wider type are promises, and nobody checks them. An `x` may begin "
+            "`tl.multiple_of` and a pointer's cast to a wider type are promises, and no GPU checks them. An `x` may begin "
             "anywhere. Promise nothing about its address: a launch tells the compiler by itself.",
             frozenset({"compiled_code:misaligned", "load_out_of_bounds:size", "store_out_of_bounds:size"}),
             asked=False,
         ),
         Hint(
-            "`tl.max_constancy` is a promise, and nobody checks it. A mask that ends within 16 bytes does not keep this one. "
+            "`tl.max_constancy` is a promise, and no GPU checks it. A mask that ends within 16 bytes does not keep this one. "
             "Choose a bound that is divisible by 16 instead, and copy the rest by itself.",
             frozenset({"compiled_code:cut"}),
             asked=False,
