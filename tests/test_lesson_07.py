@@ -1,4 +1,4 @@
-"""What lesson 07 shows: sizes, masks, precision, matrix units and traffic of its products. And its quizzes agree with what runs."""
+"""What lesson 07 shows of masks, precision, matrix units and traffic. And its quizzes agree with what runs."""
 
 from __future__ import annotations
 
@@ -157,7 +157,9 @@ def test_the_quiz_on_reads_agrees_with_the_trace(lesson: ModuleType) -> None:
     assert read == catalog.quiz("reads_of_a").expected()
 
 
-@pytest.mark.parametrize(("block", "dtype", "bound"), [(16, "fp32", "memory"), (64, "fp32", "compute"), (256, "tf32", "memory")])
+@pytest.mark.parametrize(
+    ("block", "dtype", "bound"), [(16, "fp32", "memory"), (64, "fp32", "compute"), (256, "tf32", "memory")]
+)
 def test_what_bounds_a_product_by_what_its_tiles_ask_for(block: int, dtype: str, bound: str) -> None:
     n = 4096
     assert roofline(2 * n**3, 4 * (2 * n**3 // block + n * n), gpu="H200", dtype=dtype).bound == bound
@@ -176,9 +178,7 @@ def test_references_are_what_torch_says(name: str) -> None:
     assert torch.equal(exercise(name).reference(*SAMPLES[name]), expected(*SAMPLES[name]))
 
 
-def test_a_transpose_that_stores_its_elements_twice_is_not_as_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_transpose_that_stores_its_elements_twice_is_not_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second store writes the same values, so nothing but the count can tell."""
     monkeypatch.setenv("COURSE_STATE_DIR", str(tmp_path / "state"))
     answer = (ROOT / "tests/variants/transpose/turned_by_the_store.py").read_text()

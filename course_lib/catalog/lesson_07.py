@@ -18,8 +18,8 @@ TILE_LANES = Quiz(
     name="tile_lanes",
     lesson=NAME,
     question=(
-        "A matrix of 5 rows and 7 columns is cut into tiles of 4 × 4, one program each, on a grid of (2, 2). How many lanes are "
-        "on in the programs (0, 0), (0, 1), (1, 0) and (1, 1)?"
+        "A matrix of 5 rows and 7 columns is cut into tiles of 4 × 4, one program each, on a grid of (2, 2). How many lanes "
+        "are on in the programs (0, 0), (0, 1), (1, 0) and (1, 1)?"
     ),
     form="a list of four whole numbers",
     accepts=lambda value: is_list(value, 4),
@@ -37,7 +37,9 @@ TILE_LANES = Quiz(
     ),
     hints=(
         Hint("Draw the matrix, and tiles of 4 × 4 over it. How far do they reach?"),
-        Hint("The second row of tiles begins with row 4, the second column of tiles with column 4. How many are left from there?"),
+        Hint(
+            "The second row of tiles begins with row 4, the second column of tiles with column 4. How many are left from there?"
+        ),
         Hint("Multiply the number of rows that exist in a tile by the number of columns."),
     ),
 )
@@ -53,8 +55,8 @@ K_STEPS = Quiz(
     accepts=lambda value: is_list(value, 2),
     expected=lambda: [len(range(0, 50, 16)), 50 - range(0, 50, 16)[-1]],
     explanation=(
-        "The steps begin at 0, 16, 32 and 48. From 48 on there are two elements, 48 and 49, and 14 places of padding, which are "
-        "multiplied and added like all others."
+        "The steps begin at 0, 16, 32 and 48. From 48 on there are two elements, 48 and 49, and 14 places of padding, which "
+        "are multiplied and added like all others."
     ),
     wrong=(
         wrong([3, 16], "Three steps cover 48 elements. Two are left, and need a step of their own."),
@@ -73,16 +75,16 @@ TF32_PRODUCT = Quiz(
     name="tf32_product",
     lesson=NAME,
     question=(
-        "Two fp32 tiles are multiplied by `tl.dot` on an A100, with nothing said about precision: in tf32, then, which keeps 11 "
-        "binary digits of each factor. A row of the first is (4097, 0, 0, …), a column of the second is (1, 0, 0, …). What is "
-        "their product?"
+        "Two fp32 tiles are multiplied by `tl.dot` on an A100, with nothing said about precision: in tf32, then, which keeps "
+        "11 binary digits of each factor. A row of the first is (4097, 0, 0, …), a column of the second is (1, 0, 0, …). What "
+        "is their product?"
     ),
     form="one whole number",
     accepts=is_whole,
     expected=lambda: 4097 // 4 * 4,
     explanation=(
-        "4097 is 2**12 + 1, which takes 13 binary digits. With 11 digits, the numbers between 4096 and 8192 are 4 apart; so 4096 "
-        "is what is left of it. The multiplication and the sum are exact; the digits were lost before."
+        "4097 is 2**12 + 1, which takes 13 binary digits. With 11 digits, the numbers between 4096 and 8192 are 4 apart; so "
+        "4096 is what is left of it. The multiplication and the sum are exact; the digits were lost before."
     ),
     wrong=(
         wrong(4097, "In fp32, which has 24 binary digits. tf32 keeps 11 of each factor. How many does 4097 need?"),
@@ -156,8 +158,8 @@ OUTER = Exercise(
     lesson=NAME,
     signature="outer(a, b)",
     statement=(
-        "Return the outer product of two contiguous 1-D fp32 tensors of any lengths M and N from 1 on: a contiguous M × N matrix "
-        "whose element (i, j) is a[i] · b[j], in full fp32 precision."
+        "Return the outer product of two contiguous 1-D fp32 tensors of any lengths M and N from 1 on: a contiguous M × N "
+        "matrix whose element (i, j) is a[i] · b[j], in full fp32 precision."
     ),
     reference=torch.outer,
     make_inputs=_two_lengths,
@@ -174,8 +176,8 @@ OUTER = Exercise(
     contiguous=True,
     hints=(
         Hint(
-            "One program a tile of the result, on a grid of two axes. It needs a piece of `a` for its rows and a piece of `b` for "
-            "its columns. The kernel multiplies; torch only allocates.",
+            "One program a tile of the result, on a grid of two axes. It needs a piece of `a` for its rows and a piece of `b` "
+            "for its columns. The kernel multiplies; torch only allocates.",
             frozenset({"no_kernel", "torch_compute", "wrong_type", "constant", "not_as_asked"}),
         ),
         Hint(
@@ -221,8 +223,8 @@ OUTER = Exercise(
             asked=False,
         ),
         Hint(
-            "With `a = tl.load(a_ptr + rows, mask=rows < M, other=0.0)` and `b` alike, the tile is `a[:, None] * b[None, :]`, and "
-            "it goes to `out_ptr + rows[:, None] * N + columns[None, :]`."
+            "With `a = tl.load(a_ptr + rows, mask=rows < M, other=0.0)` and `b` alike, the tile is `a[:, None] * b[None, :]`, "
+            "and it goes to `out_ptr + rows[:, None] * N + columns[None, :]`."
         ),
     ),
 )
@@ -246,8 +248,8 @@ TRANSPOSE = Exercise(
     also=_written_once,
     hints=(
         Hint(
-            "One program a tile: it reads a tile of `x`, and writes the same elements where the result has them. A view such as "
-            "`x.t()` moves nothing; here a kernel must.",
+            "One program a tile: it reads a tile of `x`, and writes the same elements where the result has them. A view such "
+            "as `x.t()` moves nothing; here a kernel must.",
             frozenset({"no_kernel", "torch_compute", "unwritten:input", "wrong_type", "constant"}),
         ),
         Hint(
@@ -256,8 +258,8 @@ TRANSPOSE = Exercise(
             frozenset({"wrong_shape", "wrong_layout", "wrong_dtype", "input_changed"}),
         ),
         Hint(
-            "Element (i, j) of `x` lies at `i * x.stride(0) + j * x.stride(1)`. It becomes element (j, i) of the result, which is "
-            "contiguous and has `n_rows` columns: it lies at `j * n_rows + i`.",
+            "Element (i, j) of `x` lies at `i * x.stride(0) + j * x.stride(1)`. It becomes element (j, i) of the result, "
+            "which is contiguous and has `n_rows` columns: it lies at `j * n_rows + i`.",
             frozenset(
                 {
                     "unchanged",
@@ -282,15 +284,15 @@ TRANSPOSE = Exercise(
             | {f"{access}_out_of_bounds:unmasked" for access in ("load", "store")},
         ),
         Hint(
-            "A lane that is on holds x[i, j] with i below n_rows and j below n_cols, and it goes to `j * n_rows + i`. Is a row of "
-            "the result taken to be n_cols long? Or was the tile turned, and its mask not?",
+            "A lane that is on holds x[i, j] with i below n_rows and j below n_cols, and it goes to `j * n_rows + i`. Is a "
+            "row of the result taken to be n_cols long? Or was the tile turned, and its mask not?",
             frozenset({"store_out_of_bounds:masked"}),
             asked=False,
         ),
         Hint(
-            "The grid covers both sides: `(triton.cdiv(n_rows, BLOCK), triton.cdiv(n_cols, BLOCK))`. A program's rows begin at "
-            "`tl.program_id(0) * BLOCK`, its columns at `tl.program_id(1) * BLOCK`. In the result, the tile stands where the other "
-            "one of the two numbers says the row.",
+            "The grid covers both sides: `(triton.cdiv(n_rows, BLOCK), triton.cdiv(n_cols, BLOCK))`. A program's rows begin "
+            "at `tl.program_id(0) * BLOCK`, its columns at `tl.program_id(1) * BLOCK`. In the result, the tile stands where "
+            "the other one of the two numbers says the row.",
             frozenset(
                 {
                     "unwritten",
@@ -307,8 +309,8 @@ TRANSPOSE = Exercise(
             ),
         ),
         Hint(
-            "One launch is enough: one load and one store in each program, without a loop that comes back to the same elements, "
-            "and without a matrix in between.",
+            "One launch is enough: one load and one store in each program, without a loop that comes back to the same "
+            "elements, and without a matrix in between.",
             frozenset({"too_much_traffic", "not_as_asked", "read_back", "timeout"}),
             asked=False,
         ),

@@ -60,10 +60,10 @@ def draw_k_walk(
     """What program (`row`, `column`) of a matrix product loads in one `step` of its loop along K.
 
     `a` is drawn to the left of the result, `b` above it, so that a tile of the result stands at the crossing of its rows of `a`
-    and its columns of `b`. Places past the end of a matrix are hatched. Raises `ValueError` for a step that the loop does not take.
+    and its columns of `b`. Places past the end of a matrix are hatched. Raises `ValueError` for a step that there is not.
 
     >>> draw_k_walk(6, 9, 10, 4, 4, 4, row=1, column=0, step=2)
-    <Picture: step 2 of 0 to 2: k from 8 to 11, 2 of 4 exist; tile (1, 0) of a 6 × 9 result>
+    <Picture: step 2, 3 steps in all: k from 8 to 11, 2 of 4 exist; tile (1, 0) of a 6 × 9 result>
     """
     steps = -(-k // block_k)
     if not 0 <= step < steps:
@@ -74,7 +74,7 @@ def draw_k_walk(
     canvas = Canvas(left + along, top + down + 1.2)
     first = step * block_k
     told = f"k from {first} to {first + block_k - 1}, {min(block_k, k - first)} of {block_k} exist"
-    canvas.text(0, 0.2, f"step {step} of 0 to {steps - 1}: {told}", bold=True)
+    canvas.text(0, 0.2, f"step {step}, {counted(steps, 'step')} in all: {told}", bold=True)
     own_rows = range(row * block_m, (row + 1) * block_m)
     own_columns = range(column * block_n, (column + 1) * block_n)
     now = range(first, first + block_k)
@@ -96,9 +96,7 @@ def draw_k_walk(
     canvas.text(0, top - 0.7, f"a: {m} × {k}", size=9)
     canvas.text(left, heading - 0.7, f"b: {k} × {n}", size=9)
     canvas.text(left, top + down + 0.7, f"result: {m} × {n}, tile ({row}, {column})", size=9)
-    return canvas.finish(
-        f"step {step} of 0 to {steps - 1}: {told}; tile ({row}, {column}) of a {m} × {n} result"
-    )
+    return canvas.finish(f"step {step}, {counted(steps, 'step')} in all: {told}; tile ({row}, {column}) of a {m} × {n} result")
 
 
 def _lane(canvas: Canvas, x: float, y: float, words: str, works: bool, colour: str) -> None:

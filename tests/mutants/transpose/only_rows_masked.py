@@ -11,7 +11,7 @@ import triton.language as tl
 def transpose_kernel(x_ptr, out_ptr, x_row, x_column, n_rows, n_cols, BLOCK: tl.constexpr):
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    mask = (rows[:, None] < n_rows)
+    mask = rows[:, None] < n_rows
     tile = tl.load(x_ptr + rows[:, None] * x_row + columns[None, :] * x_column, mask=mask, other=0.0)
     tl.store(out_ptr + columns[None, :] * n_rows + rows[:, None], tile, mask=mask)
 
