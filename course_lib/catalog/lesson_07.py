@@ -213,7 +213,7 @@ OUTER = Exercise(
         ),
         Hint(
             "Element (i, j) is a[i] · b[j]: `a` belongs to the rows, and `b` to the columns. In a contiguous result it lies at "
-            "`i * N + j`, since a row is N long, and not M.",
+            "`i * N + j`: a row is N long, and not M, and column N would be the beginning of the next row.",
             frozenset({"transposed", "shifted", "write_twice", "wrong_shape", "wrong_layout", "wrong_dtype"}),
         ),
         Hint(
