@@ -209,7 +209,13 @@ OUTER = Exercise(
         ),
         Hint(
             "`a[:, None]` makes a column of a vector, `b[None, :]` a row. Which of the two vectors belongs to the rows?",
-            frozenset({"mismatch", "periodic", "crash", "does_not_compile"}),
+            frozenset({"mismatch", "periodic", "crash"}),
+        ),
+        Hint(
+            "Each comparison in a mask needs brackets of its own, since `&` binds tighter than `<`: `(rows[:, None] < M) & "
+            "(columns[None, :] < N)`. And a block is a power of two.",
+            frozenset({"does_not_compile"}),
+            asked=False,
         ),
         Hint(
             "Element (i, j) is a[i] · b[j]: `a` belongs to the rows, and `b` to the columns. In a contiguous result it lies at "
@@ -282,6 +288,12 @@ TRANSPOSE = Exercise(
             "tile with `tl.trans`, the mask of the store is turned as well: its lanes are those of the turned tile.",
             frozenset({"race:spill", "undefined_lanes", "crash", "nan", "tail", "load_out_of_bounds:masked"})
             | {f"{access}_out_of_bounds:unmasked" for access in ("load", "store")},
+        ),
+        Hint(
+            "Each comparison in a mask needs brackets of its own, since `&` binds tighter than `<`: `(rows[:, None] < n_rows) & "
+            "(columns[None, :] < n_cols)`. And a block is a power of two.",
+            frozenset({"does_not_compile"}),
+            asked=False,
         ),
         Hint(
             "A lane that is on holds x[i, j] with i below n_rows and j below n_cols, and it goes to `j * n_rows + i`. Is a "
