@@ -290,8 +290,8 @@ TRANSPOSE = Exercise(
             | {f"{access}_out_of_bounds:unmasked" for access in ("load", "store")},
         ),
         Hint(
-            "Each comparison in a mask needs brackets of its own, since `&` binds tighter than `<`: `(rows[:, None] < n_rows) & "
-            "(columns[None, :] < n_cols)`. And a block is a power of two.",
+            "Each comparison in a mask needs brackets of its own, since `&` binds tighter than `<`: `(rows[:, None] < n_rows) "
+            "& (columns[None, :] < n_cols)`. And a block is a power of two.",
             frozenset({"does_not_compile"}),
             asked=False,
         ),
