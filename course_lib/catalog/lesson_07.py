@@ -142,8 +142,8 @@ def _straddle_both(block: int) -> tuple[Params, ...]:
 
 
 def _drawn_both(numbers: random.Random) -> tuple[Params, ...]:
-    """Two shapes that nobody knows beforehand."""
-    return tuple({"m": numbers.randint(2, 150), "n": numbers.randint(2, 150)} for _ in range(2))
+    """Two shapes that nobody knows beforehand, each within a tile of 128 × 128: a larger one may not fit into shared memory."""
+    return tuple({"m": numbers.randint(2, 120), "n": numbers.randint(2, 120)} for _ in range(2))
 
 
 def _written_once(trace: Trace) -> str | None:
