@@ -1,0 +1,28 @@
+"""The column is made of `b` and the row of `a`: element (i, j) becomes b[i] · a[j].
+
+Right where both vectors are the same, as in many a first test.
+"""
+# expect: transposed, mismatch
+# hint: a[i]
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def outer_kernel(a_ptr, b_ptr, out_ptr, m, n, BLOCK: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(a_ptr + columns, mask=columns < m, other=0.0)
+    b = tl.load(b_ptr + rows, mask=rows < n, other=0.0)
+    mask = (rows[:, None] < m) & (columns[None, :] < n)
+    tl.store(out_ptr + rows[:, None] * n + columns[None, :], b[:, None] * a[None, :], mask=mask)
+
+
+def outer(a, b):
+    m, n = a.numel(), b.numel()
+    out = torch.empty((m, n), dtype=a.dtype, device=a.device)
+    grid = (triton.cdiv(m, 32), triton.cdiv(n, 32))
+    outer_kernel[grid](a, b, out, m, n, BLOCK=32)
+    return out
