@@ -164,7 +164,10 @@ GELU_BYTES = Quiz(
 
 
 def _with_slope(generator: torch.Generator, n: int, values: str = "normal", slope: float = 0.1) -> tuple[torch.Tensor, float]:
-    return *vector(generator, n, values), slope
+    """A vector that begins with a positive and a negative value: where both occur, no single factor explains a wrong answer."""
+    (x,) = vector(generator, n, values)
+    x[:2] = x[:2].abs() * torch.tensor([1.0, -1.0])[:n]
+    return x, slope
 
 
 def _drawn_slopes(numbers: random.Random) -> tuple[Params, ...]:
