@@ -90,3 +90,21 @@ def test_nan_through_max_gets_no_verdict_but_a_wrong_value_without_nan_does(judg
     assert not judge(spread, make_inputs=with_nan, **cases).judged
     wrong = judge(spread.replace("tl.max", "tl.min"), **cases)
     assert wrong.judged and not wrong.passed
+
+
+@pytest.mark.parametrize(
+    ("expression", "keeps_nan"),
+    [
+        ("tl.maximum(x, -1e9)", False),
+        ("tl.minimum(x, 1e9)", False),
+        ("tl.clamp(x, -1e9, 1e9)", False),
+        ("tl.maximum(x, -1e9, propagate_nan=tl.PropagateNan.ALL)", True),
+        ("tl.minimum(x, 1e9, propagate_nan=tl.PropagateNan.ALL)", True),
+        ("tl.clamp(x, -1e9, 1e9, propagate_nan=tl.PropagateNan.ALL)", True),
+        ("tl.where(x > -1e9, x, x)", True),
+    ],
+)
+def test_the_larger_of_a_number_and_nan_is_the_number_as_on_a_gpu(judge: Judge, expression: str, keeps_nan: bool) -> None:
+    cases = {"cases": ({"n": 40},), "straddle": lambda block: (), "drawn": lambda numbers: (), "reference": torch.clone}
+    report = judge(expression, make_inputs=with_nan, **cases)
+    assert report.judged and report.passed == keeps_nan

@@ -25,6 +25,7 @@ def patch() -> None:
         builder.get_bf16 = _no_bf16_constant
     _patch_dot(builder)
     builder.create_reshape, builder.create_cat = _reshaping(builder.create_reshape), _reordering(builder.create_cat)
+    _patch_extremes(builder)
     _patch_min_max()
     _patch_reductions()
     _refuse_libdevice()
@@ -95,6 +96,21 @@ def _reordering(method: Any) -> Any:
         return interp.TensorHandle(made.data.reshape(-1)[::-1].reshape(made.data.shape), made.dtype)
 
     return reordered
+
+
+def _patch_extremes(builder: Any) -> None:
+    """`tl.maximum`, `tl.minimum` and `tl.clamp` drop a NaN, unless told to propagate it, as `max.f32` of PTX does."""
+    builder.create_maxnumf = lambda self, a, b: self.binary_op(a, b, np.fmax)
+    builder.create_minnumf = lambda self, a, b: self.binary_op(a, b, np.fmin)
+    clampf = builder.create_clampf
+
+    @functools.wraps(clampf)
+    def clamped(self: Any, x: Any, low: Any, high: Any, propagate_nan: Any) -> Any:
+        if str(propagate_nan).rpartition(".")[2] == "ALL":
+            return clampf(self, x, low, high, propagate_nan)
+        return self.create_minnumf(self.create_maxnumf(x, low), high)
+
+    builder.create_clampf = clamped
 
 
 ONLY_ON_A_GPU = ("triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice")

@@ -1,0 +1,25 @@
+"""The load has no mask: it reads behind the end.
+
+Happens to elementwise kernels, where nothing seems to depend on the spare lanes.
+"""
+# expect: load_out_of_bounds
+# hint: on the load
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def gelu_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets).to(tl.float32)
+    tl.store(out_ptr + offsets, 0.5 * x * (1 + tl.erf(x * 0.7071067811865476)), mask=mask)
+
+
+def gelu(x):
+    out = torch.empty_like(x)
+    n = x.numel()
+    gelu_kernel[(triton.cdiv(n, 256),)](x, out, n, BLOCK_SIZE=256)
+    return out

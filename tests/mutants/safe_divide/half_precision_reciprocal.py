@@ -1,0 +1,26 @@
+"""The reciprocal is rounded to fp16 and multiplied: nearly right, until it is out of range.
+
+Happens where "fast division" is copied from elsewhere.
+"""
+# expect: mismatch
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def divide_kernel(a_ptr, b_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offsets < n
+    a = tl.load(a_ptr + offsets, mask=mask, other=0.0)
+    b = tl.load(b_ptr + offsets, mask=mask, other=1.0)
+    r = (1.0 / b).to(tl.float16).to(tl.float32)
+    tl.store(out_ptr + offsets, tl.where(b == 0, 0.0, a * r), mask=mask)
+
+
+def safe_divide(a, b):
+    out = torch.empty_like(a)
+    n = a.numel()
+    divide_kernel[(triton.cdiv(n, 256),)](a, b, out, n, BLOCK_SIZE=256)
+    return out

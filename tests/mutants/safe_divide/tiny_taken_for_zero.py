@@ -1,0 +1,26 @@
+"""Denominators below 1e-6 count as 0.
+
+Happens by habit: floats are not compared with ==. Here they are.
+"""
+# expect: mismatch
+# hint: Only 0 counts as 0
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def divide_kernel(a_ptr, b_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offsets < n
+    a = tl.load(a_ptr + offsets, mask=mask, other=0.0)
+    b = tl.load(b_ptr + offsets, mask=mask, other=1.0)
+    tl.store(out_ptr + offsets, tl.where(tl.abs(b) < 1e-6, 0.0, a / b), mask=mask)
+
+
+def safe_divide(a, b):
+    out = torch.empty_like(a)
+    n = a.numel()
+    divide_kernel[(triton.cdiv(n, 256),)](a, b, out, n, BLOCK_SIZE=256)
+    return out

@@ -1,0 +1,26 @@
+"""The quotient is multiplied by 0 where `b` is 0: infinity times 0 is NaN.
+
+Happens to those who avoid branches on a GPU by arithmetic.
+"""
+# expect: nan
+# hint: multiplied by 0
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def divide_kernel(a_ptr, b_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offsets < n
+    a = tl.load(a_ptr + offsets, mask=mask, other=0.0)
+    b = tl.load(b_ptr + offsets, mask=mask, other=1.0)
+    tl.store(out_ptr + offsets, (b != 0).to(tl.float32) * (a / b), mask=mask)
+
+
+def safe_divide(a, b):
+    out = torch.empty_like(a)
+    n = a.numel()
+    divide_kernel[(triton.cdiv(n, 256),)](a, b, out, n, BLOCK_SIZE=256)
+    return out

@@ -1,0 +1,25 @@
+"""The load is kept from the beginning, and not from what lies behind the end.
+
+Happens when a mask is written anew for the new case, and the old one is forgotten.
+"""
+# expect: load_out_of_bounds
+# hint: both bounds
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def shift_right_kernel(x_ptr, out_ptr, n, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets - 1, mask=offsets > 0, other=0.0)
+    tl.store(out_ptr + offsets, x, mask=mask)
+
+
+def shift_right(x):
+    out = torch.empty_like(x)
+    n = x.numel()
+    shift_right_kernel[(triton.cdiv(n, 256),)](x, out, n, BLOCK_SIZE=256)
+    return out
