@@ -28,6 +28,7 @@ from course_lib.figures import (
     draw_row_schedule,
     draw_strides,
     draw_traffic,
+    draw_turns,
     draw_wrap,
     lane_addresses,
     pieces_touched,
@@ -296,6 +297,21 @@ def test_lanes_show_each_step_and_mark_the_padding() -> None:
 def test_lanes_that_cannot_be_drawn_are_refused(steps: dict[str, list[float]]) -> None:
     with pytest.raises(ValueError, match="up to 32 lanes"):
         draw_lanes(steps, 1)
+
+
+def test_turns_show_what_is_loaded_what_is_kept_and_the_last_reduction() -> None:
+    picture = draw_turns([1.0, 2.0, 3.0], [[1.0, 2.0], [4.0, 2.0]])
+    shown = words(picture)
+    assert shown[0] == "a row of 3 elements in blocks of 2: 2 turns, 1 lane past the end"
+    assert [text for text in shown if text.startswith("turn")] == ["turn 0: load", "turn 1: load"]
+    assert shown[-1] == "one reduction at the end: 4 + 2 = 6"
+    assert [patch.get_hatch() for patch in picture.findobj(Rectangle)].count("////") == 1
+
+
+@pytest.mark.parametrize(("row", "totals"), [([1.0, 2.0, 3.0], [[1.0, 2.0]]), ([1.0], [[1.0] * 17])])
+def test_turns_that_do_not_go_with_the_row_or_are_too_wide_are_refused(row: list[float], totals: list[list[float]]) -> None:
+    with pytest.raises(ValueError, match="too wide"):
+        draw_turns(row, totals)
 
 
 def test_traffic_has_one_scale_and_a_total_for_each_way() -> None:
