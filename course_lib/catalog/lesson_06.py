@@ -15,7 +15,7 @@ from course_lib.checking.events import Trace
 NAME = "06_reductions_and_loops"
 
 MOST_LANES = 4096
-"""As many elements as a tile may have that is loaded from the rows of `long_row_sum`, however long they are."""
+"""As many elements as a load of `long_row_sum` may take at once, however long the rows are."""
 
 
 def _rows_to_add(generator: torch.Generator, m: int, n: int, layout: str = "rows") -> tuple[torch.Tensor]:
@@ -254,14 +254,13 @@ ROW_MAX = Exercise(
 
 
 def _fixed_tiles(trace: Trace) -> str | None:
-    """Whether no tile that was loaded from the rows has more than `MOST_LANES` elements."""
-    loads = [event for event in trace.events if event.kind == "load" and trace.view(event).argument == 0]
-    largest = max(loads, key=lambda event: event.lanes, default=None)
+    """Whether no load of any kernel takes more than `MOST_LANES` elements at once."""
+    largest = max((event for event in trace.events if event.kind == "load"), key=lambda event: event.lanes, default=None)
     if largest is None or largest.lanes <= MOST_LANES:
         return None
     return (
-        f"line {largest.source.line}, `{largest.source.text}`, loads a tile of {largest.lanes} elements from `x`; {MOST_LANES} "
-        "are the most that may be, however long a row is. A tile lives in registers, and a program has only so many"
+        f"line {largest.source.line}, `{largest.source.text}`, loads a tile of {largest.lanes} elements; {MOST_LANES} are the "
+        "most that may be, however long a row is. A tile lives in registers, and a program has only so many"
     )
 
 
@@ -277,8 +276,8 @@ LONG_ROW_SUM = Exercise(
     signature="long_row_sum(x)",
     statement=(
         "Return the sum of each row of the 2-D fp32 tensor `x`, as `row_sum` does, for rows that are far longer than a block: "
-        f"a tile that is loaded from `x` has at most {MOST_LANES} elements, however long a row is. `x` has at least one "
-        "column, any number of rows, also 0, and any strides. The result is 1-D, with M values."
+        f"no load may take more than {MOST_LANES} elements at once, however long a row is. `x` has at least one column, any "
+        "number of rows, also 0, and any strides. The result is 1-D, with M values."
     ),
     reference=lambda x: x.double().sum(dim=1).float(),
     make_inputs=_rows_to_add,
@@ -292,6 +291,7 @@ LONG_ROW_SUM = Exercise(
         {"m": 3, "n": 1025},
         {"m": 3, "n": 1030, "layout": "transposed"},
         {"m": 2, "n": 4096},
+        {"m": 1, "n": 4097},
         {"m": 2, "n": 8209},
         {"m": 1, "n": 12345, "layout": "sliced"},
         {"m": 0, "n": 5000},
