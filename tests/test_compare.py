@@ -72,6 +72,14 @@ def test_a_few_ones_among_zeros_are_not_shifted() -> None:
     assert mismatch is not None and mismatch.kind == "mismatch"
 
 
+@pytest.mark.parametrize("shape", [(3,), (4, 4)])
+def test_equal_numbers_that_are_nearly_right_are_neither_reversed_nor_transposed(shape: tuple[int, ...]) -> None:
+    """A maximum in fp16 of rows that are all the same was "in reverse order"."""
+    found = compare(torch.full(shape, 1.905273), torch.full(shape, 1.905266), EXACT)
+    assert found is not None
+    assert found.kind == "mismatch"
+
+
 def test_rows_that_are_scaled_each_in_its_own_way_are_recognised() -> None:
     want = torch.softmax(MATRIX, dim=1)
     want[2, :4] = 0

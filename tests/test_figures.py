@@ -29,6 +29,7 @@ from course_lib.figures import (
     draw_row_schedule,
     draw_strides,
     draw_traffic,
+    draw_turns,
     draw_wrap,
     lane_addresses,
     pieces_touched,
@@ -306,6 +307,21 @@ def test_a_row_has_no_padding_and_its_infinities_stand_out() -> None:
     assert bold == {"a row of 2 scores", "inf", "NaN"}
     with pytest.raises(ValueError, match="scores"):
         draw_row({"x": [1.0], "exp": []})
+
+
+def test_turns_show_what_is_loaded_what_is_kept_and_the_last_reduction() -> None:
+    picture = draw_turns([1.0, 2.0, 3.0], [[1.0, 2.0], [4.0, 2.0]])
+    shown = words(picture)
+    assert shown[0] == "a row of 3 elements in blocks of 2: 2 turns, 1 lane past the end"
+    assert [text for text in shown if text.startswith("turn")] == ["turn 0: load", "turn 1: load"]
+    assert shown[-1] == "one reduction at the end: 4 + 2 = 6"
+    assert [patch.get_hatch() for patch in picture.findobj(Rectangle)].count("////") == 1
+
+
+@pytest.mark.parametrize(("row", "totals"), [([1.0, 2.0, 3.0], [[1.0, 2.0]]), ([1.0], [[1.0] * 17])])
+def test_turns_that_do_not_go_with_the_row_or_are_too_wide_are_refused(row: list[float], totals: list[list[float]]) -> None:
+    with pytest.raises(ValueError, match="too wide"):
+        draw_turns(row, totals)
 
 
 def test_traffic_has_one_scale_and_a_total_for_each_way() -> None:

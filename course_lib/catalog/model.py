@@ -99,6 +99,9 @@ class Exercise:
     """How many times the kernels may read each element of an argument, or None for no limit."""
     contiguous: bool = False
     """Whether the result must be contiguous."""
+    zeros_may_stay: bool = False
+    """Whether elements of the result that no kernel has written may be zeros of the launcher's, as the counts of what is not
+    there; and where no argument has an element, whether no kernel need be launched."""
     drawn: Callable[[random.Random], tuple[Params, ...]] = lambda numbers: ()
     """Further cases, drawn anew for every seed, so that nobody can know all sizes beforehand."""
     also: Callable[[Trace], str | None] = lambda trace: None

@@ -125,6 +125,8 @@ def _factor(got: np.ndarray, want: np.ndarray) -> float | None:
 
 
 def _reversed(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
+    if _same(got, want):
+        return None  # nearly right where they stand: equal numbers, which look the same from both ends
     if got.size > 2 and _same(got.reshape(-1), want.reshape(-1)[::-1]):
         return "the right elements are there, from back to front"
     if got.ndim == 2 and got.shape[1] > 2 and _same(got, want[:, ::-1]):
@@ -133,7 +135,7 @@ def _reversed(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | Non
 
 
 def _transposed(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> str | None:
-    if got.ndim != 2 or min(got.shape) < 2:
+    if got.ndim != 2 or min(got.shape) < 2 or _same(got, want):
         return None
     for candidate in (want.T.reshape(got.shape), want.reshape(want.shape[::-1]).T):
         if _same(got, candidate):

@@ -14,7 +14,7 @@ from course_lib.figures.memory import (
 )
 from course_lib.figures.pipeline import draw_pipeline
 from course_lib.figures.resources import draw_occupancy, draw_roofline
-from course_lib.figures.rows import draw_lanes, draw_row, draw_traffic
+from course_lib.figures.rows import draw_lanes, draw_row, draw_traffic, draw_turns
 from course_lib.figures.speed import draw_bandwidth, draw_share, draw_times
 from course_lib.figures.tiles import draw_k_walk, draw_tile_mask
 from course_lib.figures.warps import draw_block, draw_butterfly
@@ -46,6 +46,7 @@ __all__ = [
     "draw_timeline",
     "draw_times",
     "draw_traffic",
+    "draw_turns",
     "draw_wrap",
     "lane_addresses",
     "pieces_touched",

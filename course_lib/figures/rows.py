@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from course_lib.figures.canvas import FAINT, IDLE, INK, Canvas, Picture, counted, programs_colour
 
 READ, WRITTEN = programs_colour(0), programs_colour(1)
 _MOST_LANES = 32
 _MOST_STEPS = 12
+_MOST_TURNING_LANES = 16
 
 
 def draw_lanes(steps: Mapping[str, Sequence[float]], n: int) -> Picture:
@@ -38,7 +40,7 @@ def draw_row(steps: Mapping[str, Sequence[float]]) -> Picture:
     return _draw_steps(steps, n, f"a row of {counted(n, 'score')}")
 
 
-def _length(steps: Mapping[str, Sequence[float]], unit: str) -> int:
+def _length(steps: Mapping[Any, Sequence[float]], unit: str) -> int:
     """How many values every step has."""
     lengths = {len(values) for values in steps.values()}
     if len(lengths) != 1 or max(lengths) > _MOST_LANES:
@@ -79,6 +81,42 @@ def _short(value: float) -> str:
         return "NaN"
     whole = math.isfinite(value) and value == int(value) and abs(value) < 10_000
     return f"{value:{'.0f' if whole else '.2g'}}".replace("e+", "e").replace("-", "−", 1 if value < 0 else 0)
+
+
+def draw_turns(row: Sequence[float], totals: Sequence[Sequence[float]]) -> Picture:
+    """A row that a loop takes up block by block: what each turn loads, and what the lanes of the accumulator hold after it.
+
+    `totals` has the accumulator after each turn; its length is the block's. Lanes of the last block without an element are
+    hatched. Raises `ValueError` if the row takes another number of turns, and for more than 16 lanes.
+
+    >>> draw_turns([1.0, 2.0, 3.0], [[1.0, 2.0], [4.0, 2.0]])
+    <Picture: a row of 3 elements in blocks of 2: 2 turns, 1 lane past the end, then 4 + 2 = 6>
+    """
+    block, turns = _length(dict(enumerate(totals)), "lanes"), len(totals)
+    if block > _MOST_TURNING_LANES or turns != -(-len(row) // block):
+        raise ValueError(f"{turns} turns of {block} lanes are not those of a row of {len(row)}, or too wide")
+    spare = turns * block - len(row)
+    words = f"a row of {counted(len(row), 'element')} in blocks of {block}: {counted(turns, 'turn')}"
+    words += f", {counted(spare, 'lane')} past the end"
+    left, wide = 4.5, 1.8
+    canvas = Canvas(left + block * wide + 0.5, 3.2 + 3.1 * turns)
+    canvas.text(0, 0.2, words, bold=True)
+    for lane in range(block):
+        canvas.text(left + (lane + 0.5) * wide, 1.4, str(lane), align="center", size=8, ink=FAINT)
+    for turn, total in enumerate(totals):
+        y = 2.0 + 3.1 * turn
+        canvas.text(0, y + 0.5, f"turn {turn}: load", size=9)
+        canvas.text(0, y + 1.9, "total", size=9)
+        for lane in range(block):
+            x, column = left + lane * wide, turn * block + lane
+            if column < len(row):
+                canvas.cell(x, y, _short(row[column]), fill=READ, width=wide, size=8)
+            else:
+                canvas.cell(x, y, fill=IDLE, width=wide, hatch="////", dashed=True)
+            canvas.cell(x, y + 1.4, _short(total[lane]), fill=WRITTEN, width=wide, size=8)
+    added = f"{' + '.join(map(_short, totals[-1]))} = {_short(sum(totals[-1]))}"
+    canvas.text(0, 2.3 + 3.1 * turns, f"one reduction at the end: {added}", size=9)
+    return canvas.finish(f"{words}, then {added}")
 
 
 def draw_traffic(forms: Mapping[str, Sequence[tuple[str, int, int]]], unit: str = "bytes") -> Picture:

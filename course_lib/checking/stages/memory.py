@@ -56,7 +56,7 @@ def _judge_memory(work: Work, case: CaseRun) -> Finding | None:
 
 def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None) -> Finding | None:
     """What one call did to memory; `returned` is what is wrong with the kind of the result, which comes before its content."""
-    empty = case.want.numel() == 0  # then there is nothing to launch a kernel for
+    empty = _nothing_to_do(work.exercise, case)
     trace = call.trace
     finding = (None if empty else _launched(work, call)) or memory.stray_access(trace) or memory.race(trace)
     finding = finding or next((memory.false_promise(trace, broken) for broken in call.promises if broken.certain), None)
@@ -68,7 +68,9 @@ def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None)
     if inputs:
         before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
         finding = memory.input_changed(trace, before, call.after, inputs, call.changed)
-    return finding or memory.unwritten(trace, call.result_view, inputs, call.source_view) or _unreachable(call)
+    result, source = call.result_view, call.source_view
+    zeros = work.exercise.zeros_may_stay and result.argument is None and not result.fresh and source is None
+    return finding or (None if zeros else memory.unwritten(trace, result, inputs, source)) or _unreachable(call)
 
 
 def _unreachable(call: Call) -> Finding | None:
@@ -84,6 +86,12 @@ def _unreachable(call: Call) -> Finding | None:
         source=seen.line,
         details=("Where there is no GPU, all tensors are on the CPU, and it makes no difference.",),
     )
+
+
+def _nothing_to_do(exercise: Exercise, case: CaseRun) -> bool:
+    """Whether there is nothing to launch a kernel for."""
+    sizes = [argument.numel() for argument in case.arguments if isinstance(argument, torch.Tensor)]
+    return case.want.numel() == 0 or (exercise.zeros_may_stay and not any(sizes))
 
 
 def _outside(call: Call) -> Finding | None:

@@ -1,0 +1,24 @@
+"""The result has one more bin, for all that lies outside.
+
+Happens when the spare bin that spares a mask is returned as well.
+"""
+# expect: wrong_shape
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def histogram_kernel(x_ptr, out_ptr, n, bins, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + offsets, mask=offsets < n, other=-1)
+    x = tl.where((x >= 0) & (x < bins), x, bins)
+    tl.atomic_add(out_ptr + x, 1, mask=offsets < n)
+
+
+def histogram(x, bins):
+    n = x.numel()
+    out = torch.zeros(bins + 1, dtype=torch.int32, device=x.device)
+    histogram_kernel[(triton.cdiv(n, 128),)](x, out, n, bins, BLOCK_SIZE=128)
+    return out

@@ -1,0 +1,24 @@
+"""The load is masked, nothing says what the spare lanes hold, and the atomic looks at the values only.
+
+Happens where the range check seems to cover everything.
+"""
+# expect: undefined_lanes, mismatch
+# hint: spare lanes
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def histogram_kernel(x_ptr, out_ptr, n, bins, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + offsets, mask=offsets < n)
+    tl.atomic_add(out_ptr + x, 1, mask=(x >= 0) & (x < bins))
+
+
+def histogram(x, bins):
+    n = x.numel()
+    out = torch.zeros(bins, dtype=torch.int32, device=x.device)
+    histogram_kernel[(triton.cdiv(n, 128),)](x, out, n, bins, BLOCK_SIZE=128)
+    return out

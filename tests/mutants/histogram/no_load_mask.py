@@ -1,0 +1,24 @@
+"""The last block reads on behind the end of `x`.
+
+Happens because the values are checked, and so nothing strange is counted, mostly.
+"""
+# expect: load_out_of_bounds
+# hint: offsets < n
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def histogram_kernel(x_ptr, out_ptr, n, bins, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + offsets)
+    tl.atomic_add(out_ptr + x, 1, mask=(x >= 0) & (x < bins) & (offsets < n))
+
+
+def histogram(x, bins):
+    n = x.numel()
+    out = torch.zeros(bins, dtype=torch.int32, device=x.device)
+    histogram_kernel[(triton.cdiv(n, 128),)](x, out, n, bins, BLOCK_SIZE=128)
+    return out

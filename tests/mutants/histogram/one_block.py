@@ -1,0 +1,24 @@
+"""One program and one block of 1024, whatever the length.
+
+Happens where the data at hand were short.
+"""
+# expect: mismatch, constant, scaled
+# hint: all of `x` seen
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def histogram_kernel(x_ptr, out_ptr, n, bins, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + offsets, mask=offsets < n, other=-1)
+    tl.atomic_add(out_ptr + x, 1, mask=(x >= 0) & (x < bins))
+
+
+def histogram(x, bins):
+    n = x.numel()
+    out = torch.zeros(bins, dtype=torch.int32, device=x.device)
+    histogram_kernel[(1,)](x, out, n, bins, BLOCK_SIZE=1024)
+    return out

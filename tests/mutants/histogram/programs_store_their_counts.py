@@ -1,0 +1,27 @@
+"""Each program counts its block, and stores the counts over those of the others.
+
+Happens where a kernel for one block is launched for many.
+"""
+# expect: race
+# hint: atomic_add
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def histogram_kernel(x_ptr, out_ptr, n, bins, BINS: tl.constexpr, BLOCK_SIZE: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + offsets, mask=offsets < n, other=-1)
+    counts = tl.histogram(x, BINS, mask=(x >= 0) & (x < bins))
+    lanes = tl.arange(0, BINS)
+    tl.store(out_ptr + lanes, counts, mask=lanes < bins)
+
+
+def histogram(x, bins):
+    n = x.numel()
+    out = torch.zeros(bins, dtype=torch.int32, device=x.device)
+    grid = (triton.cdiv(n, 256),)
+    histogram_kernel[grid](x, out, n, bins, BINS=max(2, triton.next_power_of_2(bins)), BLOCK_SIZE=256)
+    return out

@@ -1,0 +1,27 @@
+"""Eight turns, whatever the length of the row.
+
+Happens when the number of turns is a constant so that the loop can be unrolled.
+"""
+# expect: mismatch, constant, first_block_only
+# hint: How many turns
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def long_row_sum_kernel(x_ptr, out_ptr, row_stride, column_stride, n_cols, BLOCK_SIZE: tl.constexpr):
+    row = tl.program_id(0)
+    total = tl.zeros([BLOCK_SIZE], tl.float32)
+    for step in tl.static_range(0, 8):
+        columns = step * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+        total += tl.load(x_ptr + row * row_stride + columns * column_stride, mask=columns < n_cols, other=0.0)
+    tl.store(out_ptr + row, tl.sum(total, axis=0))
+
+
+def long_row_sum(x):
+    n_rows, n_cols = x.shape
+    out = torch.empty(n_rows, dtype=x.dtype, device=x.device)
+    long_row_sum_kernel[(n_rows,)](x, out, *x.stride(), n_cols, BLOCK_SIZE=512)
+    return out

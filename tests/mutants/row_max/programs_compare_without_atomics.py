@@ -1,0 +1,25 @@
+"""Programs share a row: each loads the maximum so far, compares it with its own and stores the larger.
+
+Happens in a split reduction. Two programs load the same number, and the smaller maximum may be stored last.
+"""
+# expect: race
+# hint: atomic_max
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def share_kernel(x_ptr, out_ptr, row_stride, column_stride, n_cols, BLOCK_SIZE: tl.constexpr):
+    row = tl.program_id(0)
+    columns = tl.program_id(1) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + row * row_stride + columns * column_stride, mask=columns < n_cols, other=-float("inf"))
+    tl.store(out_ptr + row, tl.maximum(tl.load(out_ptr + row), tl.max(x, axis=0)))
+
+
+def row_max(x):
+    n_rows, n_cols = x.shape
+    out = torch.full((n_rows,), -float("inf"), dtype=x.dtype, device=x.device)
+    share_kernel[(n_rows, triton.cdiv(n_cols, 128))](x, out, *x.stride(), n_cols, BLOCK_SIZE=128)
+    return out

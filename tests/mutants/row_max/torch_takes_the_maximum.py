@@ -1,0 +1,25 @@
+"""The kernel copies, and torch reduces.
+
+Happens to those who want to see something right first.
+"""
+# expect: torch_compute
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy_kernel(x_ptr, out_ptr, row_stride, column_stride, n_cols, BLOCK_SIZE: tl.constexpr):
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK_SIZE)
+    mask = columns < n_cols
+    x = tl.load(x_ptr + row * row_stride + columns * column_stride, mask=mask, other=0.0)
+    tl.store(out_ptr + row * n_cols + columns, x, mask=mask)
+
+
+def row_max(x):
+    n_rows, n_cols = x.shape
+    out = torch.empty(n_rows, n_cols, dtype=x.dtype, device=x.device)
+    copy_kernel[(n_rows,)](x, out, *x.stride(), n_cols, BLOCK_SIZE=triton.next_power_of_2(n_cols))
+    return out.amax(dim=1)
