@@ -129,7 +129,7 @@ def kernel(x_ptr, sums_ptr, lock_ptr, columns, row_stride, column_stride, BLOCK:
     tl.atomic_xchg(lock_ptr, 0)
 
 def row_sum(x):
-    sums, lock = torch.zeros(len(x), dtype=x.dtype), torch.zeros(1, dtype=torch.int32)
+    sums, lock = torch.zeros(len(x), dtype=x.dtype, device=x.device), torch.zeros(1, dtype=torch.int32, device=x.device)
     kernel[(len(x), triton.cdiv(x.shape[1], 64))](x, sums, lock, x.shape[1], *x.stride(), BLOCK=64)
     return sums
 """
@@ -228,7 +228,7 @@ def kernel(x_ptr, out_ptr, row_stride, column_stride, columns, BLOCK: tl.constex
     tl.store(out_ptr + row, tl.sum(tl.where(lanes == {last}, sums, 0.0)))
 
 def row_sum(x):
-    out = torch.empty(len(x), dtype=x.dtype)
+    out = torch.empty(len(x), dtype=x.dtype, device=x.device)
     kernel[(len(x),)](x, out, *x.stride(), x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
     return out
 """

@@ -126,7 +126,7 @@ def add_kernel(x_ptr, y_ptr, out_ptr, n):
     tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask, other=0.0) + tl.load(y_ptr + offsets, mask, other=0.0), mask)
 
 def vector_add(x, y):
-    out = torch.empty(x.shape, dtype=KIND)
+    out = torch.empty(x.shape, dtype=KIND, device=x.device)
     add_kernel[(ceil(x.numel() / SIZE),)](x, y, out, x.numel())
     return out
 """
