@@ -420,7 +420,9 @@ HISTOGRAM = Exercise(
         Hint(
             "Load, add 1 and store are three steps, and another program, or another lane, may come between them. "
             "`tl.atomic_add(out_ptr + x, 1, mask=…)` is one.",
-            frozenset({"race", "race:read", "race:same", "race:overlap", "race:spill", "read_back", "write_twice"}),
+            frozenset(
+                {"race", "race:read", "race:same", "race:overlap", "race:spill", "read_back", "write_twice", "overtaken_load"}
+            ),
         ),
         Hint(
             "`x` itself is the address, so its value must be checked: which values have a bin, and which do not? "

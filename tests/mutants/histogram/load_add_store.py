@@ -2,7 +2,7 @@
 
 Happens to everyone once. In one block, too, two lanes with the same value both store the old count plus 1.
 """
-# expect: race, mismatch
+# expect: race, overtaken_load, mismatch
 # hint: atomic_add
 
 import torch
