@@ -3,7 +3,7 @@
 Happens in every code base that has an `eps` lying around; where `b` is tiny the quotient is another one.
 """
 # expect: mismatch
-# hint: every quotient
+# hint: by `b` itself
 
 import torch
 import triton

@@ -1,5 +1,5 @@
 """`x` is taken for the place of the result: an element is overwritten before its mirror image has been read."""
-# expect: race, read_back, input_changed, write_twice, store_out_of_bounds
+# expect: race, overtaken_load, read_back, input_changed, write_twice, store_out_of_bounds
 
 import torch
 import triton
