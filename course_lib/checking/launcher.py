@@ -35,7 +35,7 @@ READS = {
     torch.Tensor.tolist: "tolist",
     torch.Tensor.numpy: "numpy",
     torch.Tensor.__array__: "numpy",
-    torch.Tensor.__dlpack__: "__dlpack__",
+    torch.Tensor.__dlpack__: "numpy",
 }
 """Ways to take a tensor's values out of torch, which no dispatch shows."""
 
