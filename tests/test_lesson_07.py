@@ -22,6 +22,16 @@ from tools.build import ROOT
 
 LESSON = ROOT / "lessons" / "07_tiles_and_dot.md"
 HEADER = "import torch\nimport triton\nimport triton.language as tl\n\nDEVICE = 'cpu'\n"
+TURNING = """
+
+
+def turned_by_trans(x):
+    return symmetric(turned_by_trans_kernel, x)
+
+
+def turned_by_address(x):
+    return symmetric(turned_by_address_kernel, x)
+"""
 SAMPLES = {"outer": (torch.arange(3.0), torch.arange(2.0)), "transpose": (torch.arange(12.0).reshape(3, 4),)}
 
 
@@ -31,7 +41,7 @@ def lesson(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     cells = [cell.source for cell in sources.read_source(LESSON).cells if cell.cell_type == "code"]
     functions = [ast.unparse(node) for cell in cells for node in ast.parse(cell).body if isinstance(node, ast.FunctionDef)]
     path = tmp_path_factory.mktemp("lesson") / "functions_of_lesson_07.py"
-    path.write_text(HEADER + "\n\n".join(function for function in functions if "draw" not in function))
+    path.write_text(HEADER + "\n\n".join(function for function in functions if "draw" not in function) + TURNING)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
@@ -53,11 +63,11 @@ def test_the_quiz_on_lanes_agrees_with_the_trace_and_the_picture(lesson: ModuleT
         assert f": {lanes} lanes on, {16 - lanes} off" in picture.alt
 
 
-@pytest.mark.parametrize("name", ["turned_by_trans_kernel", "turned_by_address_kernel"])
+@pytest.mark.parametrize("name", ["turned_by_trans", "turned_by_address"])
 def test_a_tile_is_turned_in_shared_memory_however_it_is_written(lesson: ModuleType, name: str) -> None:
     x = torch.randn(50, 50)
-    assert torch.equal(lesson.symmetric(getattr(lesson, name), x), x + x.t())
-    compiled = compile_for(getattr(lesson, name), torch.float32, torch.float32, 64, BLOCK=32, target="sm_80")
+    assert torch.equal(trace(getattr(lesson, name), x).result, x + x.t())
+    compiled = compile_for(getattr(lesson, f"{name}_kernel"), torch.float32, torch.float32, 64, BLOCK=32, target="sm_80")
     assert compiled.count("LDG") == compiled.count("LDG.128") == 4
     assert compiled.shared >= 32 * 32 * 4 and compiled.count("STS") and compiled.count("LDS") and compiled.count("BAR")
 
@@ -68,7 +78,7 @@ def test_a_tile_is_turned_in_shared_memory_however_it_is_written(lesson: ModuleT
 @pytest.mark.parametrize(("m", "n", "k"), [(5, 11, 7), (50, 70, 50), (33, 17, 512)])
 def test_the_product_is_exact_for_whole_numbers(lesson: ModuleType, m: int, n: int, k: int) -> None:
     a, b = lesson.whole(m, k), lesson.whole(k, n)
-    assert torch.equal(lesson.product(a, b), a @ b)
+    assert torch.equal(trace(lesson.product, a, b).result, a @ b)
 
 
 def test_the_quiz_on_steps_agrees_with_the_trace_and_the_picture(lesson: ModuleType) -> None:
@@ -108,8 +118,8 @@ def test_a_sum_in_half_precision_overflows(lesson: ModuleType) -> None:
 def test_the_quiz_on_tf32_agrees_with_the_interpreter(lesson: ModuleType) -> None:
     a, b = torch.zeros(16, 50), torch.zeros(50, 16)
     a[0, 0], b[0, 0] = 4097, 1
-    assert lesson.precise(a, b, "tf32")[0, 0] == catalog.quiz("tf32_product").expected() == 4096
-    assert lesson.precise(a, b, "ieee")[0, 0] == 4097
+    assert trace(lesson.precise, a, b, "tf32").result[0, 0] == catalog.quiz("tf32_product").expected() == 4096
+    assert trace(lesson.precise, a, b, "ieee").result[0, 0] == 4097
 
 
 @pytest.mark.parametrize("k", [50, 2000])
@@ -117,7 +127,7 @@ def test_the_bound_on_tf32_holds_and_torchs_default_tolerance_does_not(lesson: M
     generator = torch.Generator().manual_seed(k)
     a, b = torch.randn(16, k, generator=generator), torch.randn(k, 16, generator=generator)
     want = a.double() @ b.double()
-    error = (lesson.precise(a, b, "tf32") - want).abs()
+    error = (trace(lesson.precise, a, b, "tf32").result - want).abs()
     assert (error <= 2**-9 * (a.abs().double() @ b.abs().double())).all()
     assert (error > 1e-5 + 1.3e-6 * want.abs()).any()
 
