@@ -80,7 +80,7 @@ class Call:
     promises: tuple[BrokenPromise, ...] = ()
     elsewhere: tuple[str, ...] = ()
     changed: Mapping[int, SourceLine | None] = field(default_factory=dict)
-    unreachable: tuple[Unreachable, ...] = ()
+    unreachable: Unreachable | None = None
     numbers: Numbers | None = None
     blocks: tuple[BlockRun, ...] = ()
 
@@ -248,10 +248,7 @@ def _read_call(content: bytes, case: int, variation: str, bundle: Bundle) -> Cal
         clashes=tuple({name: int(place) for name, place in store.items()} for store in header.get("clashes", ())),
         promises=tuple(_promise(promise, bundle) for promise in header.get("promises", ())),
         elsewhere=tuple(map(str, header.get("elsewhere", ()))),
-        unreachable=tuple(
-            Unreachable(int(one["launch"]), str(one["name"]), bundle.line(int(one["line"])))
-            for one in header.get("unreachable", ())
-        ),
+        unreachable=_unreachable(header.get("unreachable"), bundle),
         changed={int(argument): bundle.line(int(line)) for argument, line in header.get("changed", ())},
         numbers=_numbers(header["result"], arrays),
         blocks=tuple(map(blocks.read, header.get("blocks", ()))),
@@ -261,6 +258,12 @@ def _read_call(content: bytes, case: int, variation: str, bundle: Bundle) -> Cal
 def _grid(sizes: list[Any]) -> tuple[int, int, int]:
     x, y, z = map(int, sizes)
     return x, y, z
+
+
+def _unreachable(noted: dict[str, Any] | None, bundle: Bundle) -> Unreachable | None:
+    if noted is None:
+        return None
+    return Unreachable(int(noted["launch"]), str(noted["name"]), bundle.line(int(noted["line"])))
 
 
 def _promise(data: dict[str, Any], bundle: Bundle) -> BrokenPromise:

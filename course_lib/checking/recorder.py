@@ -74,8 +74,8 @@ class Recorder:
         """The line of the answer by which torch first wrote to an argument, by the argument's position."""
         self.on_cpu: dict[int, int] = {}
         """Lines of the answer in which tensors were made without a device, by the number of their storage."""
-        self.unreachable: list[dict[str, Any]] = []
-        """Those of them that a kernel was given: "launch", "name", "line"."""
+        self.unreachable: dict[str, Any] | None = None
+        """The first of them that a kernel was given: "launch", "name", "line"."""
         self.elsewhere: set[str] = set()
         """What was started that nothing here observes: "thread", "process"."""
         self.outside: list[dict[str, Any]] = []
@@ -99,8 +99,9 @@ class Recorder:
         for name, tensor in launch.tensors:
             if not self.storages.adopted(tensor):
                 self.verify(name, tensor)
-            if (line := self.on_cpu.get(self.storages.number(tensor))) is not None:
-                self.unreachable.append({"launch": len(self.launches), "name": name, "line": line})
+            line = self.on_cpu.get(self.storages.number(tensor))
+            if line is not None and self.unreachable is None:
+                self.unreachable = {"launch": len(self.launches), "name": name, "line": line}
         views = [self.view(name, tensor) for name, tensor in launch.tensors]
         self.launches.append({"kernel": launch.kernel, "grid": launch.grid, "views": views, "arguments": launch.arguments})
 
@@ -256,7 +257,7 @@ class Recorder:
             "launches": self.launches,
             "notes": sorted(self.notes),
             "changed": sorted(self.changed.items()),
-            "unreachable": self.unreachable[:1],
+            "unreachable": self.unreachable,
             "elsewhere": sorted(self.elsewhere),
             "outside": self.outside,
             "clashes": self.clashes,

@@ -75,14 +75,13 @@ def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None)
 
 def _unreachable(call: Call) -> Finding | None:
     """Was a kernel given a tensor that lies on the CPU, also on a machine with a GPU?"""
-    if not call.unreachable:
+    seen = call.unreachable
+    if seen is None:
         return None
-    seen = call.unreachable[0]
-    kernel = call.trace.launches[seen.launch].kernel
     return Finding(
         "cpu_tensor",
         f"its argument `{seen.name}` was made without a device: so it is on the CPU, where a kernel on a GPU cannot reach it",
-        kernel=kernel,
+        kernel=call.trace.launches[seen.launch].kernel,
         source=seen.line,
         details=("Where there is no GPU, all tensors are on the CPU, and it makes no difference.",),
     )
