@@ -17,13 +17,13 @@ from course_lib.checking.stages.work import Work
 def compiler(work: Work) -> list[Finding]:
     """Compile every launch for GPUs of several generations: the interpreter accepts much that a compiler refuses.
 
-    A kernel that ran in the interpreter and was not compiled is no pass. Of an answer whose use of memory is known to be wrong,
-    one case is compiled for one GPU: all there is to learn is whether it means anything at all.
+    A kernel that ran in the interpreter and was not compiled is no pass. Of an answer whose use of memory or whose values are
+    known to be wrong, one case is compiled for one GPU: all there is to learn is whether it means anything at all.
     """
     # Memory for several compilations at once.
     limits = sandbox.Limits(cpu_seconds=100, wall_seconds=100, total_seconds=100, memory_bytes=2**32)
     cases, targets = work.cases, work.exercise.targets
-    if wrong := use_of_memory(work):
+    if wrong := use_of_memory(work) or values(work):
         cases, targets = [case for case in cases if case.label == wrong[0].case], targets[-1:]
     arguments = [case.arguments for case in cases]
     asks = work.exercise.compiled_code is not None
@@ -34,7 +34,7 @@ def compiler(work: Work) -> list[Finding]:
     if failure and failure.kind == "does_not_compile":
         return [_refusal(failure, work.bundle, case)]
     if wrong:
-        return wrong
+        return []  # the stages that follow say so
     if outcome.unavailable is not None:
         work.skipped.append(Skipped("compiler", outcome.unavailable))
         return []

@@ -28,6 +28,12 @@ def values(work: Work) -> list[Finding]:
     explains something only if it is so in every case that has three or more and expects different ones. Inputs of
     special values, infinities among them, are looked at once ordinary numbers are right.
     """
+    if work.value_findings is None:
+        work.value_findings = _values(work)
+    return work.value_findings
+
+
+def _values(work: Work) -> list[Finding]:
     found = list(in_order(work, _values_of_case))
     found = [finding for finding in found if finding.kind != "no_verdict"] or found[:1]  # what is surely wrong comes first
     for kind_of_inputs in ("finite", "ordinary"):
