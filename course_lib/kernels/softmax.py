@@ -474,7 +474,10 @@ def _key(x: torch.Tensor, dim: int) -> tuple[Any, ...]:
     """
     if type(x) is not torch.Tensor or x.layout is not torch.strided or x.requires_grad or x.is_neg() or not x.is_cuda:
         return ()
-    return x.shape, x.stride(), x.dtype, dim, x.data_ptr() % VECTOR_BYTES, x.get_device(), torch.cuda.current_device()
+    device = torch.cuda.current_device()
+    if x.get_device() != device:  # a repeated launch goes to the current GPU
+        return ()
+    return x.shape, x.stride(), x.dtype, dim, x.data_ptr() % VECTOR_BYTES, device
 
 
 def _first(x: torch.Tensor, dim: int, key: tuple[Any, ...]) -> torch.Tensor:
