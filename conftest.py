@@ -6,6 +6,8 @@ import os
 import tempfile
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side already; read where torch is imported
+
 import pytest
 
 from tools.build import as_built

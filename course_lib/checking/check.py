@@ -5,14 +5,17 @@ The stages are in `stages/`, in the order in which they run; the first that find
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from course_lib import catalog
 from course_lib.checking import explain, sandbox, stale
@@ -70,10 +73,11 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
     findings: list[Finding] = []
     ran: list[str] = []
     try:
-        for stage_name, stage in FLOWS[exercise.works_on]:
-            ran.append(stage_name)
-            if findings := stage(work):
-                break
+        with _one_thread():
+            for stage_name, stage in FLOWS[exercise.works_on]:
+                ran.append(stage_name)
+                if findings := stage(work):
+                    break
     except sandbox.SandboxError as problem:
         return Report(name, False, (Finding("no_verdict", str(problem)),), seed=seed, stages=tuple(ran), judged=False)
     findings = [_advised(finding, work.bundle) for finding in findings]
@@ -93,6 +97,17 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
     if report.passed or (report.done and report.judged and not replayed):
         record(name, report.passed)
     return report
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch compute in one thread here: what is compared is small, and on a busy machine several wait for each other longer."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _advised(finding: Finding, bundle: Bundle) -> Finding:
