@@ -1,5 +1,5 @@
 """What does not begin where it should is left to torch."""
-# expect: torch_compute
+# expect: torch_compute, no_kernel
 
 import torch
 import triton

@@ -1,5 +1,6 @@
 """The second barrier stands where only warp 0 comes by."""
-# expect: stuck, shared_race
+# expect: stuck, shared_race, undefined_value
+# hint: every
 
 import math
 

@@ -1,6 +1,6 @@
 """Rounded up, and each warp adds the partial sums with its own lanes. A last warp of few lanes cannot."""
 # expect: mismatch, tail, scaled
-# hint: few lanes|last warp
+# hint: has one lane
 
 import math
 

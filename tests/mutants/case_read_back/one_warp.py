@@ -1,6 +1,6 @@
 """A single warp, in which all threads seem to go at one pace."""
 # expect: read_back
-# hint: num_warps=1
+# hint: wait for all
 
 import torch
 import triton
