@@ -631,7 +631,7 @@ TELLTALE_VALUE = Quiz(
     name="telltale_value",
     lesson=NAME,
     question=(
-        "A row of scores, all near −300. The kernel should give something near −297, and gives 1.0986, which is the logarithm "
+        "A row of scores, all near −300. The kernel should give something near −298, and gives 1.0986, which is the logarithm "
         "of 3. The block has a power of two of lanes, and at most 16. How many columns may the row have? List all."
     ),
     form="a list of numbers of columns",
