@@ -165,6 +165,12 @@ def test_a_value_that_several_should_have_tells_nothing_and_nan_is_nan() -> None
     assert picture.alt == "2 of 4 elements are wrong: (1, 0) holds ?, (1, 1) holds (1, 0)"
 
 
+def test_of_many_wrong_elements_words_tell_the_first() -> None:
+    picture = draw_wrong([[2.0, 3.0, 4.0, 5.0, 6.0, 1.0]], [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]])
+    assert picture.alt.startswith("6 of 6 elements are wrong: (0, 0) holds (0, 1), ")
+    assert picture.alt.endswith("(0, 3) holds (0, 4), …")
+
+
 def test_a_right_result_has_no_wrong_elements() -> None:
     assert draw_wrong([[1.0, 2.0]], [[1.0, 2.0]]).alt == "0 of 2 elements are wrong"
 

@@ -12,6 +12,7 @@ from course_lib.figures.canvas import FAINT, IDLE, SHARED, Canvas, Picture, coun
 
 Matrix = Sequence[Sequence[float]]
 _CLOSE = 1e-5
+_TOLD = 4
 
 
 def draw_wrong(got: Matrix, want: Matrix) -> Picture:
@@ -46,8 +47,9 @@ def draw_wrong(got: Matrix, want: Matrix) -> Picture:
     canvas.text(
         0, top + shape[0] + 0.7, "blue: right.  i,j: it holds what belongs to row i, column j.  ?: nobody's value", size=8.5
     )
-    holds = (f"{place} holds {f'({owner})'.replace(',', ', ') if owner != '?' else owner}" for place, owner in owners.items())
-    return canvas.finish(told + (f": {', '.join(holds)}" if owners else ""))
+    holds = [f"{place} holds {f'({owner})'.replace(',', ', ') if owner != '?' else owner}" for place, owner in owners.items()]
+    listed = ", ".join(holds[:_TOLD] + ["…"] * (len(holds) > _TOLD))
+    return canvas.finish(told + (f": {listed}" if owners else ""))
 
 
 def _same(one: float, other: float) -> bool:
