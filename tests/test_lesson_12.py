@@ -111,6 +111,15 @@ def test_only_a_view_that_fills_its_memory_gets_a_result_in_another_order(lesson
     assert right == [True, True, True, False]
 
 
+@pytest.mark.parametrize("block_size", [4, 8, 16, 32, 64])
+def test_blocks_that_leave_their_row_are_those_that_the_quiz_expects(lesson: ModuleType, block_size: int) -> None:
+    factors = torch.tensor([2.0, 3.0, 5.0])
+    got = trace(lesson.scale_by_blocks, torch.ones(3, 20), factors, block_size).result
+    wrong = got != torch.ones(3, 20) * factors[:, None]
+    assert bool(wrong.any()) == (block_size in expected("wrong_blocks"))
+    assert not bool(wrong[0].any())
+
+
 def test_the_tests_that_never_fail_are_those_in_which_no_place_comes_twice(lesson: ModuleType) -> None:
     random = torch.Generator().manual_seed(0)
     tests = (

@@ -392,6 +392,71 @@ CASE_TRANSPOSED_VIEW = Exercise(
 )
 
 
+# --- case_local_mask ------------------------------------------------------------------------------------------------
+
+
+def _rows_and_factors(generator: torch.Generator, m: int, n: int, layout: str = "rows") -> tuple[torch.Tensor, torch.Tensor]:
+    """An m×n matrix whose rows may lie apart ("wider"), and a factor for each row, none of them near 1."""
+    x, factors = floats(generator, m, n), floats(generator, m)
+    if layout == "wider":
+        wider = torch.full((m, n + 6), 7.0)
+        wider[:, 3 : n + 3] = x
+        x = wider[:, 3 : n + 3]
+    return x, 2 + factors.abs()
+
+
+CASE_LOCAL_MASK = Exercise(
+    name="case_local_mask",
+    lesson=NAME,
+    signature="case_local_mask(x, factors)",
+    statement=(
+        "Multiply each row of the 2-D fp32 tensor `x` by its number in the 1-D fp32 tensor `factors`, and return the product. "
+        "`x` stays as it is. It has at least one row and one column; the elements of a row lie side by "
+        "side, and rows `x.stride(0)` apart. `factors` is contiguous, and has a number for each row."
+    ),
+    reference=lambda x, factors: x * factors[:, None],
+    make_inputs=_rows_and_factors,
+    cases=(
+        {"m": 1, "n": 1},
+        {"m": 3, "n": 5},
+        {"m": 3, "n": 8},
+        {"m": 3, "n": 12},
+        {"m": 2, "n": 12, "layout": "wider"},
+        {"m": 4, "n": 16},
+        {"m": 5, "n": 29, "layout": "wider"},
+        {"m": 70, "n": 3},
+        {"m": 2, "n": 130},
+    ),
+    straddle=lambda block: tuple({"m": 3, "n": n} for n in (block - 1, block + 1, 2 * block + 1) if 0 < n <= 2**11 + 1),
+    drawn=lambda numbers: ({"m": numbers.randint(2, 6), "n": 2 * numbers.randint(9, 40) + 1},),
+    tolerance=Tolerance(rtol=1e-6),
+    hints=(
+        Hint(
+            "`n_cols` counts the columns of the row. What do the lanes count that are compared with it? In the first block of "
+            "a row both begin at 0.",
+            _OUTSIDE
+            | {f"{access}_out_of_bounds:{how}" for access in ("load", "store") for how in ("program", "strides")}
+            | {"race", "race:read", "race:overlap", "race:same", "undefined_lanes"},
+        ),
+        Hint(
+            "Give the columns of the row a name, `columns = tl.program_id(axis=1) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)`, "
+            "and make both of it: the pointers and the mask.",
+            _WRONG | _WRONG_PLACES | {"race:spill"},
+        ),
+        Hint(
+            "As many blocks as cover the row: `triton.cdiv(n_cols, BLOCK_SIZE)`, rounded up.",
+            frozenset({"unwritten", "unwritten:row_ends", "unwritten:tail", "unwritten:gaps", "unwritten:nothing"})
+            | {"unwritten:input", "unwritten:elsewhere", "unchanged"},
+        ),
+        Hint(
+            "Nearly the answer: `mask = columns < n_cols`, on the load and on the store, at `x_ptr + row * row_stride + "
+            "columns`.",
+            _NO_KERNEL,
+        ),
+    ),
+)
+
+
 # --- case_lost_update -----------------------------------------------------------------------------------------------
 
 
@@ -707,6 +772,36 @@ FIRST_WRAPPED = Quiz(
     ),
 )
 
+WRONG_BLOCKS = Quiz(
+    name="wrong_blocks",
+    lesson=NAME,
+    question=(
+        "Rows of 20 columns are computed block by block. A program moves its pointers to its block, and masks the *lanes*: "
+        "`tl.arange(0, BLOCK_SIZE) < 20`. For which of the blocks 4, 8, 16, 32 and 64 does some lane leave its row?"
+    ),
+    form="a list of block sizes",
+    accepts=is_list,
+    any_order=True,
+    expected=lambda: [block for block in (4, 8, 16, 32, 64) if block < 20 and 20 % block],
+    explanation=(
+        "A block of 32 or 64 covers the row alone, and there the mask is right. A block of 4 fits five times. Of 8, the third "
+        "block should have 4 lanes, and has 8, all of them below 20. Of 16, the second should have 4, and has 16."
+    ),
+    wrong=(
+        wrong([4, 8, 16], "Blocks of 4 fit exactly: 20 = 5 · 4. No lane is too many, with or without a mask."),
+        wrong([32, 64], "There is one block, which begins at column 0. So lanes and columns are the same."),
+        wrong([8], "And 16? Its second block begins at column 16."),
+        wrong([16], "And 8? Its third block begins at column 16."),
+        wrong([8, 16, 32, 64], "With 32 or 64 there is one block, and its lanes are the columns."),
+        wrong([], "In the first block the mask is right. Is there a second one, and does it fit?"),
+    ),
+    hints=(
+        Hint("Where does the last block begin, and how many of its lanes have a column?"),
+        Hint("The mask leaves on all lanes below 20. In a block of 8 or 16 these are all lanes."),
+        Hint("Wrong are blocks that are shorter than the row, and do not fit into it a whole number of times."),
+    ),
+)
+
 NO_TEST_SEES = Quiz(
     name="no_test_sees",
     lesson=NAME,
@@ -745,12 +840,14 @@ LESSON = Lesson(
         TELLTALE_VALUE,
         THREADS_COUNTED,
         FIRST_WRAPPED,
+        WRONG_BLOCKS,
         NO_TEST_SEES,
         CASE_ZERO_PADDING,
         CASE_PARTIAL_WARP,
         CASE_ONLINE_SUM,
         CASE_WRAPPED_OFFSETS,
         CASE_TRANSPOSED_VIEW,
+        CASE_LOCAL_MASK,
         CASE_LOST_UPDATE,
         CASE_READ_BACK,
         CASE_KERNEL_CACHE,
