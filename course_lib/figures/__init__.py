@@ -19,6 +19,7 @@ from course_lib.figures.speed import draw_bandwidth, draw_share, draw_times
 from course_lib.figures.tiles import draw_k_walk, draw_tile_mask
 from course_lib.figures.warps import draw_block, draw_butterfly
 from course_lib.figures.widgets import slider
+from course_lib.figures.wrong import draw_wrong
 
 __all__ = [
     "draw_accesses",
@@ -48,6 +49,7 @@ __all__ = [
     "draw_traffic",
     "draw_turns",
     "draw_wrap",
+    "draw_wrong",
     "lane_addresses",
     "pieces_touched",
     "slider",

@@ -1,0 +1,34 @@
+"""Rounded up, and each warp adds the partial sums with its own lanes. A last warp of few lanes cannot."""
+# expect: mismatch, tail, scaled
+# hint: has one lane
+
+import math
+
+from course_lib.machine.warp import run_block
+
+
+def sum_of_lanes(thread, value):
+    for distance in (16, 8, 4, 2, 1):
+        received = yield thread.shfl_xor(value, distance)
+        if (thread.index ^ distance) < thread.n_threads:
+            value = value + received
+    return value
+
+
+def normalise_kernel(thread, values):
+    value = values[thread.index]
+    squares = yield from sum_of_lanes(thread, value * value)
+
+    n_warps = (thread.n_threads + 31) // 32
+    partial = thread.shared("partial", 32)
+    if thread.lane == 0:
+        partial[thread.warp] = squares
+    yield thread.syncthreads()
+
+    squares = partial[thread.lane] if thread.lane < n_warps else 0.0
+    squares = yield from sum_of_lanes(thread, squares)
+    return value / math.sqrt(squares / thread.n_threads + 1e-6)
+
+
+def case_partial_warp(values, n_threads):
+    return run_block(normalise_kernel, n_threads, values).results

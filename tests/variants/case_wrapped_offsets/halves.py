@@ -1,0 +1,20 @@
+"""The product in two halves: the upper 16 bits of each number are multiplied by themselves, with 64 bits."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def offsets_kernel(index_ptr, out_ptr, n, stride, BLOCK_SIZE: tl.constexpr):
+    lanes = tl.program_id(axis=0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = lanes < n
+    index = tl.load(index_ptr + lanes, mask=mask, other=0)
+    tl.store(out_ptr + lanes, ((index >> 16).to(tl.int64) * stride) * 65536 + (index & 65535).to(tl.int64) * stride, mask=mask)
+
+
+def case_wrapped_offsets(index, stride):
+    n = index.numel()
+    out = torch.empty(n, dtype=torch.int64, device=index.device)
+    offsets_kernel[(triton.cdiv(n, 128),)](index, out, n, stride, BLOCK_SIZE=128)
+    return out
