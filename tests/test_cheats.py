@@ -62,16 +62,19 @@ BUNDLE = Bundle("double", HONEST, ())
 class Cheat:
     """Lines that come `first`, in the module, or `then`, after the kernel; and the finding that they must lead to.
 
+    The kernel multiplies by `factor`: 2 is right, and is refused for the lines alone.
+
     In the lines, PARENT, ZYGOTE and NOTEBOOK stand for process numbers, VICTIM and CACHE for a file and a folder of the user.
     """
 
     finding: str
     then: str = "pass"
     first: str = ""
+    factor: int = 1
 
     def source(self) -> str:
         lines = "".join(f"    {line}\n" for line in self.then.strip().splitlines())
-        return ANSWER.format(first=self.first, factor=1, then=lines)
+        return ANSWER.format(first=self.first, factor=self.factor, then=lines)
 
 
 FORGED = """
@@ -233,7 +236,7 @@ builder = sys.modules["triton.runtime.interpreter"].InterpreterBuilder
 store = builder.create_masked_store
 builder.create_masked_store = lambda self, pointers, value, *rest: store(self, pointers, value, *rest)""",
     ),
-    "leave the compiler nothing to do": Cheat("killed", IN_COMPILER + "os._exit(0)"),
+    "leave the compiler nothing to do": Cheat("killed", IN_COMPILER + "os._exit(0)", factor=2),
 }
 
 RESOURCES = {

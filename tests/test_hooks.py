@@ -250,3 +250,8 @@ def test_a_scan_that_depends_on_the_order_is_not_taken_from_left_to_right(
     path.write_text(SCANS.format(combine=combine, reverse=reverse, last="0" if reverse else "columns - 1"))
     report = check_file("row_sum", path, seed=0)
     assert (report.findings[0].kind if report.findings else None) == kind, report
+
+
+@pytest.mark.parametrize("body", ["far = offsets + 2147483600\nfar * far", "(offsets + 200).to(tl.uint8) * 17"])
+def test_integers_wrap_around_as_on_a_gpu(tmp_path: Path, body: str) -> None:
+    assert judge(tmp_path, f"{body}\n{STORE}").passed

@@ -101,7 +101,7 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
 
 @contextlib.contextmanager
 def _one_thread() -> Iterator[None]:
-    """Let torch compute in one thread here: what is compared is small, and on a busy machine several wait for each other longer."""
+    """Let torch compute in one thread here: on what is small, several only wait for each other, long on a busy machine."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

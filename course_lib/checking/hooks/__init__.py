@@ -13,6 +13,7 @@ carried out. Two observers use this: the worker's recorder (`recorder.py`), whic
     arithmetic.py  reductions, and what the interpreter computes otherwise than a GPU does
     frames.py      which line of a kernel is being run
     syntax.py      what a kernel's Python means: `and`, `or`, `not`, names imported from `triton.language`
+    speed.py       what the interpreter does in vain
 
 Not here: judging (`checking/memory.py`) and running (`worker.py`). These modules import Triton, so only import them where
 the interpreter is wanted. What differs between Triton's versions is handled in this folder.
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import triton.runtime.interpreter as interp
 
-from course_lib.checking.hooks import arithmetic, launches, memory, pointers, promises, syntax
+from course_lib.checking.hooks import arithmetic, launches, memory, pointers, promises, speed, syntax
 from course_lib.checking.hooks.guard import Guard
 from course_lib.checking.hooks.model import Access, CannotInterpret, LaunchState, Observer, Place, StrayAccess, state
 from course_lib.errors import rendered
@@ -35,7 +36,7 @@ def install(observer: Observer | None) -> None:
     state.observer = observer
     if getattr(interp.GridExecutor, "_course_hooked", False):
         return
-    for module in (syntax, arithmetic, launches, pointers, promises, memory):
+    for module in (syntax, speed, arithmetic, launches, pointers, promises, memory):
         module.patch()
     interp.GridExecutor._course_hooked = True
 
