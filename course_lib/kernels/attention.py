@@ -185,7 +185,7 @@ def plan(head_dim: int, itemsize: int, described: bool) -> Plan:
     if itemsize == 4:
         return Plan(64, 32, 4, 2) if block_d <= 64 else Plan(32, 32, 4, 2) if block_d <= 128 else Plan(16, 32, 4, 1)
     if described:
-        return Plan(128, 128, 8, 3, True) if block_d <= 64 else Plan(128, 64, 8, 3, True)
+        return Plan(128, 128, 8, 3, True) if block_d <= 64 else Plan(128, 64, 8, 3 if block_d <= 128 else 2, True)
     return Plan(128, 64, 4, 3) if block_d <= 64 else Plan(128, 64, 8, 2) if block_d <= 128 else Plan(64, 32, 4, 2)
 
 
