@@ -183,7 +183,7 @@ def plan(head_dim: int, itemsize: int, described: bool) -> Plan:
     """A plan for queries of `head_dim` elements of `itemsize` bytes."""
     block_d = padded(head_dim)
     if itemsize == 4:
-        return Plan(64, 32, 4, 2) if block_d <= 64 else Plan(32, 32, 4, 2) if block_d <= 128 else Plan(16, 32, 4, 1)
+        return Plan(64, 32, 8, 2) if block_d <= 64 else Plan(32, 32, 8, 1)
     if described:
         return Plan(128, 128, 8, 3, True) if block_d <= 64 else Plan(128, 64, 8, 3 if block_d <= 128 else 2, True)
     return Plan(128, 64, 4, 3) if block_d <= 64 else Plan(128, 64, 8, 2) if block_d <= 128 else Plan(64, 32, 4, 2)
