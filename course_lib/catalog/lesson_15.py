@@ -26,10 +26,13 @@ _MISSING = frozenset(f"unwritten:{pattern}" for pattern in ("no_program", "one_p
 
 
 def _rows(generator: torch.Generator, m: int, n: int, layout: str = "rows", values: str = "near 0") -> tuple[torch.Tensor, ...]:
-    """Rows as `scores` makes them; "rising" ones are sorted, so that every block has a higher maximum than all before it."""
-    if values != "rising":
+    """Rows as `scores` makes them, or sorted ones: each block of "rising" ones has a higher maximum than all before it.
+
+    Over a "falling" row the blocks' maxima fall by more than 88, so that exp of the difference is infinite in fp32.
+    """
+    if values not in ("rising", "falling"):
         return scores(generator, m, n, layout, values)
-    return (arranged(20 * floats(generator, m, n).sort(dim=1).values, layout),)
+    return (arranged(20 * floats(generator, m, n).sort(dim=1, descending=values == "falling").values, layout),)
 
 
 def _little_at_a_time(trace: Trace) -> str | None:
@@ -89,6 +92,7 @@ ONLINE_SOFTMAX = Exercise(
         {"m": 2, "n": 1024},
         {"m": 2, "n": 1025},
         {"m": 2, "n": 2051, "values": "rising"},
+        {"m": 2, "n": 2111, "values": "falling"},
         {"m": 3, "n": 2060, "values": "far from 0"},
         {"m": 1, "n": 5003, "layout": "transposed"},
         {"m": 3, "n": 1101, "layout": "row expanded"},
@@ -114,6 +118,7 @@ ONLINE_SOFTMAX = Exercise(
             "One program a row, and two loops over its blocks: the first ends with the maximum and the sum of the whole row, "
             "the second loads each block once more and stores exp(x − maximum) / sum.",
             frozenset({"no_kernel", "torch_compute", "wrong_shape", "wrong_type", "wrong_dtype", "timeout", "first_block_only"})
+            | {"unwritten"}
             | _MISSING,
         ),
         Hint(
@@ -129,13 +134,27 @@ ONLINE_SOFTMAX = Exercise(
         Hint(
             "The sum so far was made with the maximum so far. When a block raises it, what must the sum be multiplied by, so "
             "that it is as if made with the new one? The block's own terms are made with the new one at once.",
-            frozenset({"mismatch", "scaled", "tail"}),
+            frozenset({"mismatch", "scaled", "tail", "nan"}),
+        ),
+        Hint(
+            "A row that fits into one block needs no rescaling. What do the spare lanes hold, and does each share get divided "
+            "by the sum once?",
+            frozenset({"scaled", "mismatch", "tail"}),
+            case=r"n=\d\b",
+            asked=False,
+        ),
+        Hint(
+            "A maximum is the highest of all that was seen, not of the last block: exp(old − new) is at most 1 then. Where the "
+            "maximum may fall, it is infinite some day.",
+            frozenset({"mismatch", "nan", "constant", "scaled", "first_block_only", "tail"}),
+            case="values=falling",
+            asked=False,
         ),
         Hint(
             "Before anything is seen the maximum is −inf and the sum 0. After a block that is −inf throughout, both are still "
             'so, and −inf − (−inf) is NaN. Subtract another number there: `tl.where(maximum == -float("inf"), 0.0, maximum)`.',
             frozenset({"nan", "mismatch"}),
-            case="values=(late|infinite)",
+            case="values=late",
         ),
         Hint(
             "A row of −inf alone, or one with inf or NaN in it, is NaN throughout, as torch has it. In the second loop "
@@ -222,7 +241,7 @@ def _scores_stay(trace: Trace) -> str | None:
     n_keys = max((math.prod(shape[-2:]) // head_dim for shape in keys), default=0)
     n_scores = math.prod(heads) * n_keys
     stored = sum(len(event.elements) for event in trace.events if event.kind != "load")
-    if n_keys <= 4 * head_dim or stored < n_scores:
+    if n_keys <= 8 * head_dim or stored < n_scores:
         return None
     return f"the kernels stored {stored} elements, and there are {n_scores} scores: these are to stay in the programs"
 
@@ -247,7 +266,7 @@ ATTENTION = Exercise(
         "Return the attention of each head, softmax(q · kᵀ / √head_dim) · v, every query to all keys. `q` is (batch, heads, M, "
         "head_dim), `k` and `v` are (batch, heads, N, head_dim), all fp16, with any strides; M and N are any lengths from 1 "
         "on, and head_dim is 16, 32 or 64. All values are finite. The result is fp16 and has the shape of `q`. Scores stay in "
-        "the programs: where N is more than 4 · head_dim, the kernels store fewer elements than there are scores."
+        "the programs: where N is more than 8 · head_dim, the kernels store fewer elements than there are scores."
     ),
     reference=lambda q, k, v: F.scaled_dot_product_attention(q.double(), k.double(), v.double()).half(),
     make_inputs=_heads,
@@ -265,7 +284,7 @@ ATTENTION = Exercise(
         {"m": 70, "n": 5, "d": 16, "b": 2, "layout": "one head for all"},
         {"m": 4, "n": 37, "d": 32, "b": 2, "layout": "sliced"},
         {"m": 131, "n": 150, "d": 16, "h": 1},
-        {"m": 2, "n": 300, "d": 64, "h": 1},
+        {"m": 2, "n": 150, "d": 64, "h": 1},
     ),
     straddle=_straddle_lengths,
     drawn=_drawn_lengths,
@@ -302,6 +321,14 @@ ATTENTION = Exercise(
             frozenset({"undefined_lanes", "scaled", "mismatch:near", "nan"}),
         ),
         Hint(
+            "With a single key the result is its value: nothing else may weigh anything. Keys past the last one, loaded as "
+            'zeros, have the score 0, and exp(0 − maximum) is not 0. Their scores must be -float("inf"), in the maximum, in '
+            "the sum and in the product.",
+            frozenset({"mismatch", "scaled", "nan", "constant"}),
+            case=r"\bn=1,",
+            asked=False,
+        ),
+        Hint(
             "A padded key has the score 0, and 0 is far above these: it gets all the weight. Where does the maximum begin, and "
             "what are the scores past the last key?",
             frozenset({"mismatch", "nan", "constant", "scaled", "tail", "first_block_only"}),
@@ -319,9 +346,9 @@ ATTENTION = Exercise(
         ),
         Hint(
             "Scores are divided by √head_dim, once, before the softmax. `tl.max` and `tl.sum` go over the keys: `axis=1` of a "
-            "tile of queries × keys. And divide by the sum once, at the end.",
-            frozenset({"mismatch", "scaled"}),
-            case="m=(1|5),n=(1|7),",
+            "tile of queries × keys. Every query sees every key. And the sum divides once, at the end.",
+            frozenset({"mismatch", "scaled", "nan", "constant", "tail", "first_block_only"}),
+            case=r"\bn=[2-9],",
         ),
         Hint(
             "`tl.dot` takes two tiles of one type: the weights are fp32, so `weights.to(tl.float16)` before the second "
@@ -335,7 +362,7 @@ ATTENTION = Exercise(
         ),
         Hint(
             "Masks: rows of `q` and of the result against M, rows of `k` and `v` against N. In the loop, the mask is computed "
-            "anew from the keys of that turn.",
+            "anew from the keys of that turn. (The mask is right? Then look at the strides: `k` and `v` have their own.)",
             frozenset({"race:spill"}) | _MASKS,
         ),
         Hint(
