@@ -318,14 +318,20 @@ ATTENTION = Exercise(
         Hint(
             "A key past the last one must weigh nothing. Loaded as zeros it has the score 0, and exp(0 − maximum) is not 0: "
             'set such scores to -float("inf"), with `tl.where(keys[None, :] < N, scores, -float("inf"))`.',
-            frozenset({"undefined_lanes", "scaled", "mismatch:near", "nan"}),
+            frozenset({"undefined_lanes", "scaled", "mismatch:near"}),
         ),
         Hint(
             "With a single key the result is its value: nothing else may weigh anything. Keys past the last one, loaded as "
             'zeros, have the score 0, and exp(0 − maximum) is not 0. Their scores must be -float("inf"), in the maximum, in '
             "the sum and in the product.",
-            frozenset({"mismatch", "scaled", "nan", "constant"}),
+            frozenset({"mismatch", "scaled", "constant"}),
             case=r"\bn=1,",
+            asked=False,
+        ),
+        Hint(
+            "−inf − (−inf) is NaN. Is there a block, or a share of the keys, in which no key is real? Its maximum is −inf. And "
+            "exp(old − new) is exp(−inf − new) = 0 at the start; the other way round it would be infinite, and ∞ · 0 is NaN.",
+            frozenset({"nan"}),
             asked=False,
         ),
         Hint(

@@ -1,5 +1,6 @@
 """The loop begins a block too early, to warm up: its scores are −∞ throughout, and −∞ − (−∞) is NaN."""
 # expect: nan
+# hint: no key is real
 
 import math
 

@@ -1,5 +1,6 @@
 """The keys are taken in two halves, whose maxima are subtracted at the end one from the other: −∞ − (−∞) where one is empty."""
 # expect: nan
+# hint: no key is real
 
 import math
 
