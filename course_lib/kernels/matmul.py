@@ -192,7 +192,7 @@ def matmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         how = INTERPRETED
     else:
         gpu = abilities(a.device)
-        how = plan(*out.shape, a.dtype, gpu.descriptors and all(map(_describable, (a, b))), gpu)
+        how = plan(a.shape[0], b.shape[1], a.dtype, gpu.descriptors and all(map(_describable, (a, b))), gpu)
     launch(a, b, out, how)
     return out
 
@@ -240,12 +240,12 @@ def interpreted() -> bool:
 @functools.cache
 def abilities(device: torch.device) -> Abilities:
     """What a GPU is able to do, as far as plans are concerned."""
-    properties = torch.cuda.get_device_properties(device)
+    properties = triton.runtime.driver.active.utils.get_device_properties(device.index or 0)
+    sms, shared = properties["multiprocessor_count"], properties["max_shared_mem"]
     if torch.version.hip is not None:
-        return Abilities(properties.multi_processor_count, 64 * 1024, matrix_units=True, descriptors=False)
+        return Abilities(sms, shared, matrix_units=True, descriptors=False)
     capability = torch.cuda.get_device_capability(device)
-    shared = properties.shared_memory_per_block_optin
-    return Abilities(properties.multi_processor_count, shared, capability >= (8, 0), capability >= (9, 0))
+    return Abilities(sms, shared, matrix_units=capability >= (8, 0), descriptors=capability >= (9, 0))
 
 
 def _shared(how: Plan, dtype: torch.dtype) -> int:
