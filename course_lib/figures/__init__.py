@@ -1,6 +1,7 @@
 """Pictures for the lessons: values in, matplotlib figures out. Nothing here launches a kernel or imports Triton."""
 
 from course_lib.figures.accesses import draw_accesses
+from course_lib.figures.attention import draw_running_pair, draw_score_blocks
 from course_lib.figures.blocks import draw_blocks, draw_grid, draw_mask, draw_row_schedule
 from course_lib.figures.code import draw_layout, draw_side_by_side
 from course_lib.figures.measuring import draw_lines, draw_readings, draw_timeline
@@ -39,6 +40,8 @@ __all__ = [
     "draw_roofline",
     "draw_row",
     "draw_row_schedule",
+    "draw_running_pair",
+    "draw_score_blocks",
     "draw_share",
     "draw_side_by_side",
     "draw_strides",
