@@ -23,15 +23,15 @@ from course_lib.shapes import Attention
 
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 HEADS = 16
-ALL_TOKENS = 16384
-"""Queries of all batches together: the longer they are, the fewer there are."""
-TOLERANCE = {"float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
+ALL_POSITIONS = 16384
+"""Of all batches together: the longer these are, the fewer there are."""
+TOLERANCE = {"float32": 1e-4, "float16": 2e-3, "bfloat16": 1.6e-2}
 """Relative to a result; a quarter of it is what a result near 0 may be off."""
 
 METHOD = """\
 q, k and v are random normal numbers, of 16 heads and 16384 positions in all batches together. Results were compared with
 torch's of the same inputs in fp32. naive is a product, a softmax and a product by torch; torch is scaled_dot_product_attention
-as it comes, and cudnn the same with cuDNN's kernel asked for; ours is course_lib.kernels.attention.attention."""
+as it comes, and flash the same with its own FlashAttention asked for; ours is course_lib.kernels.attention.attention."""
 
 
 def naive(causal: bool) -> Function:
@@ -50,9 +50,9 @@ def by_torch(causal: bool) -> Function:
     return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
 
-def by_cudnn(causal: bool) -> Function:
+def by_flash(causal: bool) -> Function:
     def call(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
             return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
     return call
@@ -62,7 +62,7 @@ def ours(causal: bool) -> Function:
     return lambda q, k, v: attention(q, k, v, causal=causal)
 
 
-PROVIDERS: Mapping[str, Callable[[bool], Function]] = {"naive": naive, "torch": by_torch, "cudnn": by_cudnn, "ours": ours}
+PROVIDERS: Mapping[str, Callable[[bool], Function]] = {"naive": naive, "torch": by_torch, "flash": by_flash, "ours": ours}
 
 
 def functions(case: Case) -> dict[str, Function]:
@@ -95,15 +95,15 @@ def _shape(case: Case) -> Attention:
 
 
 def cases() -> list[Case]:
-    """16 bits over all lengths, and one length in fp32."""
+    """fp16 over all lengths, and one length in bf16 and in fp32."""
+    kinds = [(head_dim, causal) for head_dim in (64, 128) for causal in (False, True)]
     shapes = [
-        (dtype, Attention(ALL_TOKENS // length, HEADS, length, head_dim, causal))
-        for dtype in ("float16", "bfloat16")
-        for head_dim in (64, 128)
-        for causal in (False, True)
+        ("float16", Attention(ALL_POSITIONS // length, HEADS, length, head_dim, causal))
+        for head_dim, causal in kinds
         for length in LENGTHS
     ]
-    shapes += [("float32", Attention(4, HEADS, 4096, head_dim, False)) for head_dim in (64, 128)]
+    shapes += [("bfloat16", Attention(4, HEADS, 4096, head_dim, causal)) for head_dim, causal in kinds]
+    shapes += [("float32", Attention(4, HEADS, 4096, 64, False))]
     return [Case(dtype, shape, quick=dtype == "float16" and shape.seqlen == 4096) for dtype, shape in shapes]
 
 
