@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -185,8 +186,18 @@ class Plan:
     precision: Literal["ieee", "tf32x3"] = "ieee"
 
 
+PLANS: Mapping[str, Mapping[int, Plan]] = {
+    "descriptors": {64: Plan(64, 128, 4, 2, True), 128: Plan(64, 64, 4, 3, True), 256: Plan(128, 64, 8, 2, True)},
+    "pointers": {64: Plan(64, 64, 4, 3), 128: Plan(128, 32, 8, 3), 256: Plan(64, 32, 4, 2)},
+    "fp32 by tf32": {64: Plan(64, 32, 4, 2, precision="tf32x3"), 128: Plan(32, 32, 4, 2, precision="tf32x3")},
+    "fp32": {64: Plan(64, 32, 8, 2), 256: Plan(32, 32, 8, 1)},
+}
+"""By the columns of a tile, up to which each is good. In 16 bits, up to 128 columns, these were the fastest on an H200 at 4096
+positions, of many that spill no registers; the others were chosen by what they spill."""
+
+
 def plan(head_dim: int, itemsize: int, described: bool = False, has_tf32: bool = False) -> Plan:
-    """A plan for queries of `head_dim` elements of `itemsize` bytes: the fastest on an H200 of those that spill nothing there.
+    """A plan for queries of `head_dim` elements of `itemsize` bytes.
 
     `described` says whether descriptors can be had, and `has_tf32` whether the GPU's matrix units take tf32.
 
@@ -194,19 +205,11 @@ def plan(head_dim: int, itemsize: int, described: bool = False, has_tf32: bool =
     Plan(block_m=64, block_n=128, num_warps=4, num_stages=2, described=True, precision='ieee')
     """
     block_d = padded(head_dim)
-    if itemsize == 4 and has_tf32 and block_d <= 128:
-        return Plan(64 if block_d <= 64 else 32, 32, 4, 2, precision="tf32x3")
     if itemsize == 4:
-        return Plan(64, 32, 8, 2) if block_d <= 64 else Plan(32, 32, 8, 1)
-    if described:
-        return (
-            Plan(64, 128, 4, 2, True)
-            if block_d <= 64
-            else Plan(64, 64, 4, 3, True)
-            if block_d <= 128
-            else Plan(128, 64, 8, 2, True)
-        )
-    return Plan(64, 64, 4, 3) if block_d <= 64 else Plan(128, 32, 8, 3) if block_d <= 128 else Plan(64, 32, 4, 2)
+        kind = "fp32 by tf32" if has_tf32 and block_d <= 128 else "fp32"
+    else:
+        kind = "descriptors" if described else "pointers"
+    return next(how for widest, how in PLANS[kind].items() if block_d <= widest)
 
 
 def padded(head_dim: int) -> int:
