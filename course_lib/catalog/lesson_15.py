@@ -489,6 +489,6 @@ CAUSAL_BLOCKS = Quiz(
 LESSON = Lesson(
     name=NAME,
     title="Online softmax and attention",
-    minutes=40,
+    minutes=45,
     items=(MERGED_PAIR, SCORE_MEBIBYTES, CAUSAL_BLOCKS, ONLINE_SOFTMAX, ATTENTION),
 )

@@ -317,7 +317,7 @@ def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
         )
     if q.shape[3] > LARGEST_HEAD:
         raise ValueError(f"head_dim is up to {LARGEST_HEAD}, not {q.shape[3]}")
-    if q.device.type == "cpu" and not interpreted():
-        raise ValueError('q is on the CPU, and kernels are compiled for the GPU in this process: move it by q.to("cuda")')
     if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
         raise ValueError("attention has no backward pass here: give it q.detach() and so on, or call it under torch.no_grad()")
+    if q.device.type == "cpu" and not interpreted():
+        raise ValueError('q is on the CPU, and kernels are compiled for the GPU in this process: move it by q.to("cuda")')
