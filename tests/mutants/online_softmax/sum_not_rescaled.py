@@ -1,6 +1,6 @@
 """The maximum grows, and the sum so far stays as it was made with an older one."""
-# expect: mismatch
-# hint: scaled by exp|multiplied by
+# expect: scaled, mismatch
+# hint: must the sum be multiplied by
 
 import torch
 import triton
