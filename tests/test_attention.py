@@ -190,10 +190,15 @@ def test_the_signature_says_the_defaults_of_torch() -> None:
 
 def compiled(head_dim: int, dtype: torch.dtype, causal: bool, target: str) -> Compiled:
     """The kernel as a plan without descriptors has it for 4096 positions of each of 16 heads."""
-    how = plan(head_dim, dtype.itemsize, has_tf32=target != "sm_75")
+    units: dict[str, module.Units] = {"sm_75": "none", "gfx942": "16 bits"}
+    how = plan(head_dim, dtype.itemsize, units.get(target, "tf32"))
     x = torch.empty(2, 16, 4096, head_dim, dtype=dtype, device="meta")
     arguments, options = call(x, x, x, x, causal, 0.125, how)
     return compile_for(module.attention_kernel, *arguments, **options, target=target)
+
+
+def test_amds_units_take_16_bits() -> None:
+    assert "mfma" in compiled(64, torch.float16, True, "gfx942").amdgcn
 
 
 @pytest.mark.parametrize("causal", [False, True], ids=["all", "causal"])
@@ -204,7 +209,7 @@ def test_sm_90_computes_both_products_on_its_matrix_units_and_spills_nothing(hea
     assert found.spills == 0 and found.count("MUFU.EX2")
 
 
-@pytest.mark.parametrize("gpu", ["A100", "RTX 4090"])
+@pytest.mark.parametrize("gpu", ["T4", "A100", "RTX 4090"])
 @pytest.mark.parametrize(
     ("head_dim", "dtype"), [(128, torch.float16), (128, torch.float32), (LARGEST_HEAD, torch.float16)], ids=str
 )

@@ -186,27 +186,30 @@ class Plan:
     precision: Literal["ieee", "tf32x3"] = "ieee"
 
 
+Units = Literal["tf32", "16 bits", "none"]
+"""What a GPU's matrix units take of what is computed here: fp32 as tf32, and 16 bits; 16 bits alone; or nothing."""
+
 PLANS: Mapping[str, Mapping[int, Plan]] = {
     "descriptors": {64: Plan(64, 128, 4, 2, True), 128: Plan(64, 64, 4, 3, True), 256: Plan(128, 64, 8, 2, True)},
     "pointers": {64: Plan(64, 64, 4, 3), 128: Plan(128, 32, 8, 3), 256: Plan(64, 32, 4, 2)},
-    "fp32 by tf32": {64: Plan(64, 32, 4, 2, precision="tf32x3"), 128: Plan(32, 32, 4, 2, precision="tf32x3")},
-    "fp32": {64: Plan(64, 32, 8, 2), 256: Plan(32, 32, 8, 1)},
+    "fp32 on units": {64: Plan(64, 32, 4, 2, precision="tf32x3"), 128: Plan(32, 32, 4, 2, precision="tf32x3")},
+    "without units": {64: Plan(64, 32, 8, 2), 256: Plan(32, 32, 8, 1)},
 }
 """By the columns of a tile, up to which each is good. In 16 bits, up to 128 columns, these were the fastest on an H200 at 4096
 positions, of many that spill no registers; the others were chosen by what they spill."""
 
 
-def plan(head_dim: int, itemsize: int, described: bool = False, has_tf32: bool = False) -> Plan:
-    """A plan for queries of `head_dim` elements of `itemsize` bytes.
+def plan(head_dim: int, itemsize: int, units: Units, described: bool = False) -> Plan:
+    """A plan for queries of `head_dim` elements of `itemsize` bytes; `described` says whether descriptors can be had.
 
-    `described` says whether descriptors can be had, and `has_tf32` whether the GPU's matrix units take tf32.
-
-    >>> plan(64, itemsize=2, described=True)
+    >>> plan(64, 2, "tf32", described=True)
     Plan(block_m=64, block_n=128, num_warps=4, num_stages=2, described=True, precision='ieee')
     """
     block_d = padded(head_dim)
-    if itemsize == 4:
-        kind = "fp32 by tf32" if has_tf32 and block_d <= 128 else "fp32"
+    if itemsize == 4 and units == "tf32" and block_d <= 128:
+        kind = "fp32 on units"
+    elif itemsize == 4 or units == "none":
+        kind = "without units"
     else:
         kind = "descriptors" if described else "pointers"
     return next(how for widest, how in PLANS[kind].items() if block_d <= widest)
@@ -242,7 +245,7 @@ def attention(
         q, scale = (-q, -scale) if scale < 0 else (q * 0, 1.0)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     if out.numel():
-        how = plan(q.shape[3], q.element_size(), _describable(k, v), has_tf32=_capability(q.device) >= (8, 0))
+        how = plan(q.shape[3], q.element_size(), _units(q.device), _describable(k, v))
         launch(q, k, v, out, causal, scale, how)
     return out
 
@@ -285,6 +288,12 @@ def _describable(*tensors: torch.Tensor) -> bool:
         and all(stride > 0 and stride * x.element_size() % 16 == 0 for stride in x.stride()[:3])
         for x in tensors
     )
+
+
+def _units(device: torch.device) -> Units:
+    if torch.version.hip is not None:
+        return "16 bits"
+    return "tf32" if _capability(device) >= (8, 0) else "none"
 
 
 @functools.cache
