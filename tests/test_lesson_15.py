@@ -19,6 +19,7 @@ from course_lib.catalog.lesson_15 import PAIRS
 from course_lib.checking.check import check_file
 from course_lib.figures import draw_running_pair, draw_score_blocks
 from course_lib.machine.traffic import count_traffic, n_bytes
+from course_lib.records import record
 from tools import sources
 from tools.build import ROOT
 
@@ -192,6 +193,27 @@ def test_with_exp2_the_scale_and_the_maximum_are_one_instruction(lesson: ModuleT
     by_exp, by_exp2 = found
     assert by_exp.count("MUFU.EX2") == by_exp2.count("MUFU.EX2") == by_exp2.count("FFMA") == 8
     assert by_exp2.count("FMUL") + by_exp2.count("FADD") == 0 < by_exp.count("FMUL")
+
+
+# --- the record -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("causal", [False, True], ids=["all", "causal"])
+@pytest.mark.parametrize("head_dim", [64, 128])
+def test_the_record_has_what_the_lesson_says_of_it(head_dim: int, causal: bool) -> None:
+    recorded = record("attention", "h200")
+    shape = {"seqlen": 4096, "head_dim": head_dim, "causal": causal}
+    ours = recorded.point("ours", dtype="float16", **shape)
+    assert recorded.share(ours, of="torch") >= 0.7 and recorded.share(ours, of="flash") > 1
+    naive = recorded.select(provider="naive", dtype="float16", **shape)
+    assert all(recorded.share(ours, of="naive") > 3 for _ in naive) and bool(naive) == (not causal)
+
+
+def test_a_wider_head_has_more_operations_for_each_power_and_more_of_them_a_second() -> None:
+    recorded = record("attention", "h200")
+    for name in ("flash", "torch", "ours"):
+        narrow, wide = (recorded.point(name, dtype="float16", seqlen=4096, head_dim=d, causal=False) for d in (64, 128))
+        assert wide.tflops[0] > narrow.tflops[0]
 
 
 # --- exercises --------------------------------------------------------------------------------------------------------
