@@ -1,6 +1,7 @@
 """Pictures for the lessons: values in, matplotlib figures out. Nothing here launches a kernel or imports Triton."""
 
 from course_lib.figures.accesses import draw_accesses
+from course_lib.figures.attention import draw_running_pair, draw_score_blocks
 from course_lib.figures.blocks import draw_blocks, draw_grid, draw_mask, draw_row_schedule
 from course_lib.figures.code import draw_layout, draw_side_by_side
 from course_lib.figures.measuring import draw_lines, draw_readings, draw_timeline
@@ -15,7 +16,7 @@ from course_lib.figures.memory import (
 from course_lib.figures.pipeline import draw_pipeline
 from course_lib.figures.resources import draw_occupancy, draw_roofline
 from course_lib.figures.rows import draw_lanes, draw_row, draw_traffic, draw_turns
-from course_lib.figures.speed import draw_bandwidth, draw_share, draw_times
+from course_lib.figures.speed import draw_bandwidth, draw_share, draw_tflops, draw_times
 from course_lib.figures.tiles import draw_k_walk, draw_tile_mask
 from course_lib.figures.warps import draw_block, draw_butterfly
 from course_lib.figures.widgets import slider
@@ -40,9 +41,12 @@ __all__ = [
     "draw_roofline",
     "draw_row",
     "draw_row_schedule",
+    "draw_running_pair",
+    "draw_score_blocks",
     "draw_share",
     "draw_side_by_side",
     "draw_strides",
+    "draw_tflops",
     "draw_tile_mask",
     "draw_timeline",
     "draw_times",

@@ -66,15 +66,15 @@ def _draw_steps(steps: Mapping[str, Sequence[float]], n: int, title: str, more: 
                 left + lane * wide, y, fill=fill, width=wide, hatch="////" if spare else None, dashed=spare, edge="#777777"
             )
             middle = (left + (lane + 0.5) * wide, y + 0.5)
-            canvas.text(*middle, _short(value), align="center", size=8, bold=odd, backed=IDLE if spare else None)
-    told = "; ".join(f"{name} = {', '.join(map(_short, values))}" for name, values in steps.items())
+            canvas.text(*middle, short(value), align="center", size=8, bold=odd, backed=IDLE if spare else None)
+    told = "; ".join(f"{name} = {', '.join(map(short, values))}" for name, values in steps.items())
     return canvas.finish(f"{title}: {told}")
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
     """A value in few characters; whole numbers up to four digits in full.
 
-    >>> _short(0.0321), _short(-math.inf), _short(-102.0), _short(1e-20)
+    >>> short(0.0321), short(-math.inf), short(-102.0), short(1e-20)
     ('0.032', '−inf', '−102', '1e-20')
     """
     if math.isnan(value):
@@ -110,11 +110,11 @@ def draw_turns(row: Sequence[float], totals: Sequence[Sequence[float]]) -> Pictu
         for lane in range(block):
             x, column = left + lane * wide, turn * block + lane
             if column < len(row):
-                canvas.cell(x, y, _short(row[column]), fill=READ, width=wide, size=8)
+                canvas.cell(x, y, short(row[column]), fill=READ, width=wide, size=8)
             else:
                 canvas.cell(x, y, fill=IDLE, width=wide, hatch="////", dashed=True)
-            canvas.cell(x, y + 1.4, _short(total[lane]), fill=WRITTEN, width=wide, size=8)
-    added = f"{' + '.join(map(_short, totals[-1]))} = {_short(sum(totals[-1]))}"
+            canvas.cell(x, y + 1.4, short(total[lane]), fill=WRITTEN, width=wide, size=8)
+    added = f"{' + '.join(map(short, totals[-1]))} = {short(sum(totals[-1]))}"
     canvas.text(0, 2.3 + 3.1 * turns, f"one reduction at the end: {added}", size=9)
     return canvas.finish(f"{words}, then {added}")
 
