@@ -111,7 +111,14 @@ LAYERNORM = Exercise(
         Hint(
             "eps is added to the variance, under the root: 1 / √(variance + eps). And it is the argument, not a number of your own.",
             frozenset({"mismatch", "scaled", "nan"}),
-            case="eps=0.5|column expanded|n=1\\b",
+            case="eps=0.5|column expanded",
+        ),
+        Hint(
+            "A row of one column has a variance of 0, and eps alone stands under the root: 1 / √(variance + eps). Whoever divides "
+            "by `n_cols - 1` divides by 0.",
+            frozenset({"mismatch", "nan", "crash"}),
+            case="n=1(,|$)",
+            asked=False,
         ),
         Hint(
             "The mean of squares minus the square of the mean is right on paper. Where the mean is 1000, both are a million, "

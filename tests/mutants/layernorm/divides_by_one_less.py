@@ -1,6 +1,6 @@
 """The sample variance, as `x.var()` has it unless told otherwise."""
-# expect: mismatch, scaled, nan
-# hint: not by one less
+# expect: mismatch, scaled, nan, crash
+# hint: n_cols - 1
 
 import torch
 import triton
