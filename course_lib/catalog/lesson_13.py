@@ -71,8 +71,8 @@ LAYERNORM = Exercise(
     ),
     straddle=straddle_rows,
     drawn=drawn_rows,
-    # At a mean of 1000 a rounded mean shifts a row by up to 1e-4 of its spread; the mean of squares minus the square of the mean
-    # is off by percents there. Dividing by one column less is off by 4e-3 at 129 columns, and by more at fewer.
+    # At a mean of 1000 a rounded mean shifts a row by up to 1e-4 of its spread; the mean of squares minus the square of the
+    # mean is off by percents there. Dividing by one column less is off by 4e-3 at 129 columns, and by more at fewer.
     tolerance=Tolerance(rtol=1e-4, atol=5e-4),
     torch_may="allocate",
     hints=(
@@ -82,7 +82,8 @@ LAYERNORM = Exercise(
             frozenset({"no_kernel", "torch_compute", "wrong_shape", "wrong_type", "wrong_dtype", "constant"}) | _PROGRAMS,
         ),
         Hint(
-            "The mask `columns < n_cols` belongs on every load and on the store; `weight` and `bias` have `n_cols` elements, too.",
+            "The mask `columns < n_cols` belongs on every load and on the store; `weight` and `bias` have `n_cols` elements, "
+            "too.",
             _MASKS | {"race:spill", "race:overlap"},
         ),
         Hint(
@@ -104,18 +105,20 @@ LAYERNORM = Exercise(
             ),
         ),
         Hint(
-            "A spare lane that holds 0 adds nothing to the first sum, but `0 - mean` squared is not 0: set the distances of the "
-            "spare lanes to 0 with `tl.where` before you square them. Divide by `n_cols`, not by one less, nor by the block.",
+            "A spare lane that holds 0 adds nothing to the first sum, but `0 - mean` squared is not 0: set the distances of "
+            "the spare lanes to 0 with `tl.where` before you square them. Divide by `n_cols`, not by one less, nor by the "
+            "block.",
             frozenset({"mismatch", "scaled", "nan", "tail", "first_block_only"}),
         ),
         Hint(
-            "eps is added to the variance, under the root: 1 / √(variance + eps). And it is the argument, not a number of your own.",
+            "eps is added to the variance, under the root: 1 / √(variance + eps). And it is the argument, not a number of your "
+            "own.",
             frozenset({"mismatch", "scaled", "nan"}),
             case="eps=0.5|column expanded",
         ),
         Hint(
-            "A row of one column has a variance of 0, and eps alone stands under the root: 1 / √(variance + eps). Whoever divides "
-            "by `n_cols - 1` divides by 0.",
+            "A row of one column has a variance of 0, and eps alone stands under the root: 1 / √(variance + eps). Whoever "
+            "divides by `n_cols - 1` divides by 0.",
             frozenset({"mismatch", "nan", "crash"}),
             case="n=1(,|$)",
             asked=False,
@@ -133,8 +136,8 @@ LAYERNORM = Exercise(
             frozenset({"unwritten:row_ends", "unwritten:gaps", "timeout", "read_back"}),
         ),
         Hint(
-            "Nearly the answer: `distance = tl.where(mask, x - tl.sum(x, axis=0) / n_cols, 0.0)`, `variance = tl.sum(distance * "
-            "distance, axis=0) / n_cols`, and `distance / tl.sqrt(variance + eps) * weight + bias`.",
+            "Nearly the answer: `distance = tl.where(mask, x - tl.sum(x, axis=0) / n_cols, 0.0)`, `variance = tl.sum(distance "
+            "* distance, axis=0) / n_cols`, and `distance / tl.sqrt(variance + eps) * weight + bias`.",
         ),
     ),
 )
@@ -149,7 +152,8 @@ def _gradient_rows(
     mean: float = 3.0,
     eps: float = 1e-5,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, float]:
-    """`dy` has a mean that is not 0; one of the layout "ones" is what `y.sum().backward()` hands over, a 1 with strides of 0."""
+    """`dy` has a mean that is not 0; one of the layout "ones" is what `y.sum().backward()` hands over, a 1 with strides of "
+    "0."""
     x = arranged(_spread_rows(generator, m, n, mean), layout)
     dy = torch.ones(1).expand(m, n) if dy_layout == "ones" else arranged(0.5 + floats(generator, m, n), dy_layout)
     return dy, x, 1 + floats(generator, n), eps
@@ -170,11 +174,11 @@ LAYERNORM_BACKWARD = Exercise(
     lesson=NAME,
     signature="layernorm_backward(dy, x, weight, eps)",
     statement=(
-        "Return the gradients of LayerNorm, given `dy`, the gradient of its result: one fp32 tensor of M + 2 rows and N columns, "
-        "with dx in its first M rows, dweight in row M and dbias in row M + 1. `dy` and `x` are 2-D fp32 tensors of the same "
-        "shape, with any strides, also 0, any number of rows, also 0, and at least one column. `weight` is contiguous and has a "
-        "number for each column; `eps` is a positive float. The mean and 1/√(variance + eps) of a row are not given: compute "
-        "them again."
+        "Return the gradients of LayerNorm, given `dy`, the gradient of its result: one fp32 tensor of M + 2 rows and N "
+        "columns, with dx in its first M rows, dweight in row M and dbias in row M + 1. `dy` and `x` are 2-D fp32 tensors of "
+        "the same shape, with any strides, also 0, any number of rows, also 0, and at least one column. `weight` is contiguous "
+        "and has a number for each column; `eps` is a positive float. The mean and 1/√(variance + eps) of a row are not given: "
+        "compute them again."
     ),
     reference=_gradients,
     make_inputs=_gradient_rows,
@@ -204,13 +208,13 @@ LAYERNORM_BACKWARD = Exercise(
     zeros_may_stay=True,
     hints=(
         Hint(
-            "Two directions: dx needs two sums along each row, so one program that holds the row can do it. dweight and dbias are "
-            "sums down each column, over all rows. Both come from kernels; torch only allocates.",
-            frozenset({"no_kernel", "torch_compute", "constant", "wrong_type"}) | _PROGRAMS,
+            "Two directions: dx needs two sums along each row, so one program that holds the row can do it. dweight and dbias "
+            "are sums down each column, over all rows. Both come from kernels; torch only allocates.",
+            frozenset({"no_kernel", "torch_compute", "constant"}) | _PROGRAMS,
         ),
         Hint(
-            "Allocate one tensor, `grads = torch.empty((n_rows + 2, n_cols), dtype=x.dtype, device=x.device)`, give the kernels "
-            "its parts, `grads[:n_rows]`, `grads[n_rows]` and `grads[n_rows + 1]`, and return `grads`.",
+            "Allocate one tensor, `grads = torch.empty((n_rows + 2, n_cols), dtype=x.dtype, device=x.device)`, give the "
+            "kernels its parts, `grads[:n_rows]`, `grads[n_rows]` and `grads[n_rows + 1]`, and return `grads`.",
             frozenset({"wrong_shape", "wrong_type", "wrong_dtype"}),
         ),
         Hint(
@@ -218,8 +222,8 @@ LAYERNORM_BACKWARD = Exercise(
             _MASKS | {"race:spill", "race:overlap"},
         ),
         Hint(
-            "`dy` and `x` each have two strides of their own: pass all four. `y.sum().backward()` hands over a `dy` whose strides "
-            "are 0.",
+            "`dy` and `x` each have two strides of their own: pass all four. `y.sum().backward()` hands over a `dy` whose "
+            "strides are 0.",
             frozenset({"load_out_of_bounds:strides", "load_out_of_bounds:program", "transposed", "reversed", "shifted"}),
         ),
         Hint(
@@ -234,12 +238,14 @@ LAYERNORM_BACKWARD = Exercise(
             frozenset({"nan", "nan:fresh", "uninitialized"}),
         ),
         Hint(
-            "dx is (g − mean(g) − x̂ · mean(g · x̂)) / √(variance + eps), with g = dy · weight; both means are those of the row, "
-            "and divided by n_cols. dweight is the sum of dy · x̂ over the rows, and dbias that of dy: without the weight.",
+            "dx is (g − mean(g) − x̂ · mean(g · x̂)) / √(variance + eps), with g = dy · weight; both means are those of the "
+            "row, and divided by n_cols. dweight is the sum of dy · x̂ over the rows, and dbias that of dy: without the "
+            "weight.",
             frozenset({"mismatch", "scaled", "tail", "first_block_only", "periodic", "unchanged"}),
         ),
         Hint(
-            "The mean of squares minus the square of the mean loses its digits where the mean is 1000: subtract the mean first.",
+            "The mean of squares minus the square of the mean loses its digits where the mean is 1000: subtract the mean "
+            "first.",
             frozenset({"mismatch", "scaled", "nan", "tail", "first_block_only"}),
             case="mean=",
         ),
@@ -249,8 +255,8 @@ LAYERNORM_BACKWARD = Exercise(
             case="eps=0.5",
         ),
         Hint(
-            "Are all rows summed up, if there are more of them than programs, and more partial sums than one turn of the second "
-            "kernel takes?",
+            "Are all rows summed up, if there are more of them than programs, and more partial sums than one turn of the "
+            "second kernel takes?",
             frozenset({"mismatch", "tail", "first_block_only"}),
             case="m=(17|37|130)",
         ),
@@ -260,15 +266,16 @@ LAYERNORM_BACKWARD = Exercise(
             frozenset({"undefined_lanes"}),
         ),
         Hint(
-            "With no rows, dweight and dbias are 0. A grid of no programs is fine; `triton.next_power_of_2(0)` as a block is not.",
+            "With no rows, dweight and dbias are 0. A grid of no programs is fine; `triton.next_power_of_2(0)` as a block is "
+            "not.",
             frozenset({"crash", "does_not_compile", "no_kernel"}),
             case="m=0",
             asked=False,
         ),
         Hint(
             "Nearly the answer: `for row in tl.range(tl.program_id(0), n_rows, tl.num_programs(0)):`, in it dx of the row, "
-            "`dweight += dy * normal` and `dbias += dy`; behind it, both are stored at `tl.program_id(0) * n_cols + columns` of "
-            "two tensors of as many rows as programs. The second kernel, a program for some columns, loops over these rows.",
+            "`dweight += dy * normal` and `dbias += dy`; behind it, both are stored at `tl.program_id(0) * n_cols + columns` "
+            "of two tensors of as many rows as programs. The second kernel, a program for some columns, loops over these rows.",
         ),
     ),
 )
@@ -287,8 +294,8 @@ SQUARED_MEAN = Quiz(
     accepts=is_whole,
     expected=lambda: int(torch.nextafter(torch.tensor(4096.0**2), torch.tensor(float("inf"))).item() - 4096**2),
     explanation=(
-        "4096² is 2²⁴, and a number in fp32 has 24 binary digits: from there on only every second whole number exists. So the mean "
-        "of squares minus the square of the mean can come out as 0, as 2 or as −2, but never as 1."
+        "4096² is 2²⁴, and a number in fp32 has 24 binary digits: from there on only every second whole number exists. So the "
+        "mean of squares minus the square of the mean can come out as 0, as 2 or as −2, but never as 1."
     ),
     wrong=(
         wrong(0, "Two different numbers are some way apart. How many binary digits does fp32 have, and how large is 4096²?"),
@@ -318,8 +325,8 @@ SUMS_ACROSS_ROWS = Quiz(
     any_order=True,
     expected=lambda: [number for number, name in enumerate(_SUMS, 1) if name in _DOWN_A_COLUMN],
     explanation=(
-        "Every row has a mean, a variance and a gradient of its own; 1 to 4 run along the row. But all rows share one weight and "
-        "one bias for each column, so their gradients add up whatever stands in that column, in all rows."
+        "Every row has a mean, a variance and a gradient of its own; 1 to 4 run along the row. But all rows share one weight "
+        "and one bias for each column, so their gradients add up whatever stands in that column, in all rows."
     ),
     wrong=(
         wrong([], "All rows are multiplied by the same weights. So what a weight does to the result, it does in every row."),
@@ -339,9 +346,9 @@ PARTIAL_TRAFFIC = Quiz(
     name="partial_traffic",
     lesson=NAME,
     question=(
-        "The backward pass of 4096 rows in fp32 reads x and dy and writes dx. It runs as 132 programs, each of which writes one "
-        "row of partial sums for dweight and one for dbias, in fp32; a second kernel reads all of these. How many per cent does "
-        "that add to what is moved? Round to a whole number."
+        "The backward pass of 4096 rows in fp32 reads x and dy and writes dx. It runs as 132 programs, each of which writes "
+        "one row of partial sums for dweight and one for dbias, in fp32; a second kernel reads all of these. How many per cent "
+        "does that add to what is moved? Round to a whole number."
     ),
     form="one whole number",
     accepts=is_whole,

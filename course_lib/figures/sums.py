@@ -9,13 +9,13 @@ def draw_sums(n_rows: int, n_cols: int, n_programs: int) -> Picture:
     """A matrix whose rows are shared out to programs: what is summed along a row stays with its program; what is summed down a
     column goes into a row of partial sums for each program, and these are added up by a second kernel.
 
-    Raises `ValueError` for more programs than rows, or more than 8, or a matrix of more than 24 rows or columns.
+    Raises `ValueError` unless there are 4 to 24 rows, 1 to 24 columns, and 1 to 8 programs, but no more than rows.
 
     >>> draw_sums(7, 5, 3)
     <Picture: 7 rows of 5 columns, 3 programs: sums along 7 rows, 3 rows of partial sums, 5 sums down the columns>
     """
-    if not 1 <= n_programs <= min(8, n_rows) or n_rows > 24 or not 1 <= n_cols <= 24:
-        raise ValueError(f"this picture holds 24 × 24 elements and 8 programs, at most one a row: not {n_rows} × {n_cols}, {n_programs}")
+    if not (4 <= n_rows <= 24 and 1 <= n_cols <= 24 and 1 <= n_programs <= min(8, n_rows)):
+        raise ValueError(f"{n_rows} × {n_cols} elements and {n_programs} programs do not fit into this picture")
     left, top, gap, wide = 4.5, 1.8, 2.2, 1.1
     parts_top = top + n_rows + gap
     total_top = parts_top + n_programs + gap

@@ -377,7 +377,9 @@ class _LayerNorm(torch.autograd.Function):
         x, weight, mean, rstd = ctx.saved_tensors
         for_x, for_weight, for_bias, _ = ctx.needs_input_grad
         dx, dweight, dbias = layernorm_backward(dy, x, weight, mean, rstd, for_x=for_x, for_parameters=for_weight or for_bias)
-        return dx, dweight if for_weight else None, dbias.to(ctx.bias_dtype) if for_bias else None, None
+        if dbias is not None and ctx.bias_dtype is not None:
+            dbias = dbias.to(ctx.bias_dtype)
+        return dx, dweight if for_weight else None, dbias if for_bias else None, None
 
 
 def layernorm_backward(

@@ -11,9 +11,7 @@ import triton.language as tl
 
 
 @triton.jit
-def layernorm_kernel(
-    x_ptr, weight_ptr, bias_ptr, out_ptr, row_stride, column_stride, n_cols, eps, BLOCK_SIZE: tl.constexpr
-):
+def layernorm_kernel(x_ptr, weight_ptr, bias_ptr, out_ptr, row_stride, column_stride, n_cols, eps, BLOCK_SIZE: tl.constexpr):
     row = tl.program_id(0)
     columns = tl.arange(0, BLOCK_SIZE)
     mask = columns < n_cols

@@ -3,7 +3,7 @@
 Happens to those who take the mean for a constant. Nothing is seen of it where g has a mean of 0.
 """
 # expect: mismatch
-# hint: mean\(g\)
+# hint: mean(g)
 
 import torch
 import triton

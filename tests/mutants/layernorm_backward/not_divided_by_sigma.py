@@ -36,7 +36,7 @@ def backward_kernel(
         g = dy * weight
         level = tl.sum(g, axis=0) / n_cols
         along = tl.sum(g * normal, axis=0) / n_cols
-        dx = (g - level - normal * along)
+        dx = g - level - normal * along
         tl.store(dx_ptr + row * n_cols + columns, dx, mask=mask)
         dweight += dy * normal
         dbias += dy

@@ -1,6 +1,6 @@
 """dx without x̂ · mean(g · x̂): as if x did not move the variance."""
 # expect: mismatch, scaled
-# hint: mean\(g · x̂\)
+# hint: mean(g · x̂)
 
 import torch
 import triton

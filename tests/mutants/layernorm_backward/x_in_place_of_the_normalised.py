@@ -1,5 +1,5 @@
 """dweight is the sum of dy · (x − mean): the distances were not divided by σ."""
-# expect: mismatch, tail
+# expect: mismatch, tail, scaled
 
 import torch
 import triton

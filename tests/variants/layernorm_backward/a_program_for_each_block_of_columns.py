@@ -12,7 +12,9 @@ def rows_kernel(
     row = tl.program_id(0)
     columns = tl.arange(0, BLOCK_SIZE)
     mask = columns < n_cols
-    g = tl.load(dy_ptr + row * dy_0 + columns * dy_1, mask=mask, other=0.0) * tl.load(weight_ptr + columns, mask=mask, other=0.0)
+    g = tl.load(dy_ptr + row * dy_0 + columns * dy_1, mask=mask, other=0.0) * tl.load(
+        weight_ptr + columns, mask=mask, other=0.0
+    )
     x = tl.load(x_ptr + row * x_0 + columns * x_1, mask=mask, other=0.0)
     mean = tl.sum(x, axis=0) / n_cols
     distance = tl.where(mask, x - mean, 0.0)

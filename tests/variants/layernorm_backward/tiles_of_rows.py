@@ -58,9 +58,7 @@ def layernorm_backward(dy, x, weight, eps):
     dweight, dbias = (torch.empty((n_tiles, n_cols), dtype=x.dtype, device=x.device) for _ in range(2))
     strides = (*dy.stride(), *x.stride())
     block = triton.next_power_of_2(n_cols)
-    tile_kernel[(n_tiles,)](
-        dy, x, weight, grads, dweight, dbias, *strides, n_rows, n_cols, eps, ROWS=4, COLUMNS=block
-    )
+    tile_kernel[(n_tiles,)](dy, x, weight, grads, dweight, dbias, *strides, n_rows, n_cols, eps, ROWS=4, COLUMNS=block)
     total_kernel[(n_cols,)](dweight, grads[n_rows], n_tiles, n_cols, PARTS=16)
     total_kernel[(n_cols,)](dbias, grads[n_rows + 1], n_tiles, n_cols, PARTS=16)
     return grads
