@@ -25,6 +25,7 @@ from course_lib.catalog import (
     lesson_09,
     lesson_10,
     lesson_11,
+    lesson_14,
 )
 from course_lib.catalog.model import Exercise, Lesson, Quiz
 from course_lib.errors import PlainError
@@ -42,6 +43,7 @@ LESSONS: tuple[Lesson, ...] = (
     lesson_09.LESSON,
     lesson_10.LESSON,
     lesson_11.LESSON,
+    lesson_14.LESSON,
 )
 
 
