@@ -4,10 +4,10 @@
 
 times each call on the GPU, again and again, and shows a table: median and quantiles, effective bandwidth, and the share of
 what a plain copy of as many bytes reaches in the same run. `replay` times a call without Python, from a CUDA graph, and
-`host_time` the Python alone. Times are in milliseconds, bandwidths in GB/s (10⁹ bytes a second).
+`host_time` the Python alone. Times are in milliseconds, bandwidths in GB/s (10⁹ bytes a second), operations in TFLOP/s.
 
-A figure above what the device's memory can move is an error, not a result. So is measuring in Triton's interpreter, whose
-times say nothing about a GPU; `records.py` has what was measured on one.
+A figure above what the device's memory can move, or its units compute, is an error, not a result. So is measuring in Triton's
+interpreter, whose times say nothing about a GPU; `records.py` has what was measured on one.
 
 Not here: whether a call computes the right thing. Check that first.
 """
@@ -19,7 +19,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
@@ -29,7 +29,8 @@ import numpy as np
 from course_lib.device import device, prepare, switched_on
 from course_lib.errors import PlainError
 from course_lib.machine.specs import MIB, find_gpu
-from course_lib.records import WAYS, How, LeftOut, Point, Record, bandwidth
+from course_lib.records import WAYS, How, LeftOut, Point, Record, bandwidth, tflops
+from course_lib.shapes import Shape
 
 Call = Callable[[], object]
 """What is timed: a function without arguments, such as `lambda: softmax(x)`. Its inputs are made beforehand."""
@@ -60,21 +61,26 @@ class CallFailed(PlainError, RuntimeError):
 
 
 class ImpossibleFigure(CallFailed):
-    """A bandwidth above the peak of the device's memory: something is wrong with the measurement, or with `n_bytes`."""
+    """More than the device's memory or units can do: something is wrong with the measurement, or with `n_bytes` or `flops`."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The GPU that is measured: the peak of its memory's bandwidth in GB/s, and the size of its L2 cache in bytes."""
+    """The GPU that is measured: the peak of its memory's bandwidth in GB/s, and the size of its L2 cache in bytes.
+
+    `tflops` is what it can compute at most with inputs of a dtype; empty where nobody has told.
+    """
 
     name: str
     peak: float
     l2: int
+    tflops: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How long one call takes: median, 20 % and 80 % quantile, in milliseconds. `n_bytes`: what it moves, if that was said."""
+    """How long one call takes: median, 20 % and 80 % quantile, in milliseconds. `n_bytes`: what it moves, if that was said;
+    `flops`: what it computes, likewise."""
 
     name: str
     how: How
@@ -82,14 +88,21 @@ class Timing:
     low: float
     high: float
     n_bytes: int | None = None
+    flops: int | None = None
 
     @property
     def gbps(self) -> float | None:
         """Effective bandwidth at the median, in GB/s."""
         return None if self.n_bytes is None else bandwidth(self.n_bytes, self.ms)
 
+    @property
+    def tflops(self) -> float | None:
+        """Operations at the median, in TFLOP/s."""
+        return None if self.flops is None else tflops(self.flops, self.ms)
+
     def __repr__(self) -> str:
         rate = "" if self.gbps is None else f", {self.gbps:.0f} GB/s"
+        rate += "" if self.tflops is None else f", {self.tflops:.0f} TFLOP/s"
         spread = f"{_us(self.low)} to {_us(self.high)}"
         return f"<{self.name}, {WAYS[self.how]}: {_us(self.ms)} µs ({spread}){rate}>"
 
@@ -111,10 +124,10 @@ class Comparison:
         copies = [timing for timing in self.timings if timing.name == COPY]
         return copies[0].ms / self[name].ms if copies else None
 
-    def points(self, dtype: str, m: int, n: int) -> tuple[Point, ...]:
-        """The timings as points of a record, for calls that worked on a matrix of `m` × `n` elements."""
+    def points(self, dtype: str, shape: Shape) -> tuple[Point, ...]:
+        """The timings as points of a record, for calls that did work of this shape."""
         return tuple(
-            Point(one.name, dtype, m, n, self.how, *(float(f"{ms:.5g}") for ms in (one.ms, one.low, one.high)))
+            Point(one.name, dtype, shape, self.how, *(float(f"{ms:.5g}") for ms in (one.ms, one.low, one.high)))
             for one in self.timings
         )
 
@@ -143,8 +156,8 @@ class Comparison:
         return [f"{sizes}: they are read from memory, but what is written may stay in the cache."]
 
     def _rows(self) -> list[list[str]]:
-        """The table's cells, its head first; columns about bytes only if bytes are known."""
-        rows = [["call", "µs", "20 % … 80 %", "GB/s", "of the copy"]]
+        """The table's cells, its head first; columns about bytes and operations only if those are known."""
+        rows = [["call", "µs", "20 % … 80 %", "TFLOP/s", "GB/s", "of the copy"]]
         for timing in self.timings:
             share = self.share(timing.name)
             rows.append(
@@ -152,6 +165,7 @@ class Comparison:
                     timing.name,
                     _us(timing.ms),
                     f"{_us(timing.low)} … {_us(timing.high)}",
+                    "" if timing.tflops is None else f"{timing.tflops:.0f}",
                     "" if timing.gbps is None else f"{timing.gbps:.0f}",
                     "" if share is None else f"{share:.0%}",
                 ]
@@ -171,16 +185,24 @@ def _us(ms: float) -> str:
 
 
 def compare(
-    calls: Mapping[str, Call], n_bytes: int | None = None, *, how: How = "cold", rounds: int = 5, samples: int = 20
+    calls: Mapping[str, Call],
+    n_bytes: int | None = None,
+    *,
+    flops: int | None = None,
+    how: How = "cold",
+    rounds: int = 5,
+    samples: int = 20,
 ) -> Comparison:
     """Time calls in turns, so that what changes with time (clocks, heat) meets all of them alike.
 
     In each of `rounds` rounds every call is sampled `samples` times in a row; each round begins with another call, and one
     round that warms up is thrown away. With `n_bytes`, the bytes that each call must move at least, there are bandwidths, and
-    a copy of as many bytes (half of them read, half written) joins in as "copy", unless `calls` has its own.
+    a copy of as many bytes (half of them read, half written) joins in as "copy", unless `calls` has its own. With `flops`,
+    the operations that each call must do at least, there are TFLOP/s.
 
     Raises `CannotMeasure` without a GPU, `CallFailed` if a call does, `ImpossibleFigure` for a bandwidth above the device's
-    peak, and `ValueError` for nothing to measure, and for `n_bytes` where calls find their data in the L2 cache.
+    peak or for more TFLOP/s than the fastest of its units do, and `ValueError` for nothing to measure, for `n_bytes` where
+    calls find their data in the L2 cache, and for `flops` where no work is timed.
     """
     here = machine()
     if not calls or rounds < 1 or samples < 1:
@@ -189,13 +211,15 @@ def compare(
         raise ValueError(f"n_bytes is what a call reads and writes, not {n_bytes}; leave it out where it is unknown")
     if n_bytes is not None and how != "cold":
         raise ValueError(f'n_bytes goes with how="cold" only: with "{how}" the data need not come from memory')
+    if flops is not None and (flops < 1 or how == "host"):
+        raise ValueError(f'flops is what a call computes, not {flops}, and goes with times on the GPU, not with how="{how}"')
     timed = {COPY: _copy_of(n_bytes), **calls} if n_bytes and COPY not in calls else dict(calls)
     samplers = {}
     for name, call in timed.items():
         with _naming(name):
             samplers[name] = _SAMPLERS[how](call)
     times = _in_turns(samplers, rounds, samples)
-    timings = tuple(_timing(name, how, times[name], n_bytes) for name in timed)
+    timings = tuple(_timing(name, how, times[name], n_bytes, None if name == COPY else flops) for name in timed)
     for timing in timings:
         _refuse_the_impossible(timing, here)
     return Comparison(here, how, timings)
@@ -233,7 +257,9 @@ def recorded(points: Iterable[Point], method: str, left_out: Iterable[LeftOut] =
     others = {"cuda": torch.version.cuda, "hip": torch.version.hip, "driver": device().versions.get("driver")}
     versions |= {name: number for name, number in others.items() if number}
     today = datetime.now(UTC).date().isoformat()
-    return Record(here.name, here.peak, today, versions, method, tuple(points), tuple(left_out))
+    measured = tuple(points)
+    rates = {point.dtype: here.tflops[point.dtype] for point in measured if point.shape.flops and point.dtype in here.tflops}
+    return Record(here.name, here.peak, today, versions, method, measured, tuple(left_out), rates)
 
 
 def machine() -> Machine:
@@ -252,7 +278,7 @@ def machine() -> Machine:
     import torch
 
     properties = torch.cuda.get_device_properties(torch.cuda.current_device())
-    return Machine(properties.name, _peak(properties.name), properties.L2_cache_size)
+    return Machine(properties.name, _peak(properties.name), properties.L2_cache_size, _tflops(properties.name))
 
 
 def _peak(name: str) -> float:
@@ -265,8 +291,21 @@ def _peak(name: str) -> float:
         return get_dram_gbps()
 
 
+def _tflops(name: str) -> dict[str, float]:
+    """By dtype, the TFLOP/s that the vendor says, of fp32 with the units that round it to tf32; empty for an unknown GPU."""
+    try:
+        flops = find_gpu(name).flops
+    except ValueError:
+        return {}
+    rates = {"float16": flops.get("fp16"), "bfloat16": flops.get("bf16"), "float32": flops.get("tf32", flops["fp32"])}
+    return {dtype: rate * 1e-12 for dtype, rate in rates.items() if rate is not None}
+
+
 def _refuse_the_impossible(timing: Timing, here: Machine) -> None:
-    """Raise `ImpossibleFigure` if the faster of a call's times would need a memory that is faster than the device's."""
+    """Raise `ImpossibleFigure` if the faster of a call's times would need a faster memory, or faster units, than there are."""
+    if timing.flops is not None and here.tflops and tflops(timing.flops, timing.low) > (most := max(here.tflops.values())):
+        message = f"{tflops(timing.flops, timing.low):.0f} TFLOP/s, and {here.name} does {most:.0f} at most. "
+        raise ImpossibleFigure(timing.name, f"{message}Does the call do flops, and does it work on torch's current stream?")
     if timing.n_bytes is None or bandwidth(timing.n_bytes, timing.low) <= here.peak:
         return
     message = f"{bandwidth(timing.n_bytes, timing.low):.0f} GB/s, and {here.name} moves {here.peak:.0f} at most. "
@@ -298,9 +337,9 @@ def _in_turns(samplers: Mapping[str, Sampler], rounds: int, samples: int) -> dic
     return times
 
 
-def _timing(name: str, how: How, times: list[float], n_bytes: int | None) -> Timing:
+def _timing(name: str, how: How, times: list[float], n_bytes: int | None, flops: int | None) -> Timing:
     low, median, high = (float(value) for value in np.quantile(times, QUANTILES))
-    return Timing(name, how, median, low, high, n_bytes)
+    return Timing(name, how, median, low, high, n_bytes, flops)
 
 
 def _copy_of(n_bytes: int) -> Call:

@@ -1,4 +1,4 @@
-"""Measuring, as far as it can be tested without a GPU: turns, quantiles, what is refused, and the softmax's benchmark.
+"""Measuring, as far as it can be tested without a GPU: turns, quantiles, what is refused, and the benchmarks' harness.
 
 Times come from samplers made by hand; how they are taken on a GPU is tested in test_bench_on_gpu.py.
 """
@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from benchmarks import harness
 from benchmarks import softmax as benchmark
 from course_lib import bench
 from course_lib.bench import COPY, CallFailed, CannotMeasure, ImpossibleFigure, Machine, Timing, compare, host_time, replay
 from course_lib.device import Decision
 from course_lib.machine.specs import MIB
-from course_lib.records import load, record
+from course_lib.records import RecordError, load, record
+from course_lib.shapes import Product, Rows
 
-H200 = Machine("NVIDIA H200", peak=4800.0, l2=60 * MIB)
+H200 = Machine("NVIDIA H200", peak=4800.0, l2=60 * MIB, tflops={"float16": 989.5, "float32": 494.5})
 NOTHING = {"ours": lambda: None}
 
 
@@ -48,7 +51,7 @@ MEASURE: dict[str, Callable[[], object]] = {
     "host_time": lambda: host_time(NOTHING["ours"]),
     "machine": bench.machine,
     "recorded": lambda: bench.recorded((), ""),
-    "the benchmark": lambda: benchmark.main([]),
+    "the benchmark": lambda: harness.main(benchmark.BENCHMARK, []),
 }
 
 
@@ -253,11 +256,11 @@ def test_the_peak_is_the_vendors_or_else_that_of_clock_and_bus(monkeypatch: pyte
     assert bench._peak("NVIDIA RTX A1000") == 1234.5
 
 
-# --- the softmax's benchmark ------------------------------------------------------------------------------------------
+# --- the harness of benchmarks, and the softmax's ---------------------------------------------------------------------
 
 
 @pytest.fixture
-def everybody() -> dict[str, benchmark.Softmax]:
+def everybody() -> dict[str, harness.Function]:
     """The providers of the benchmark, with torch's softmax in place of ours."""
     ours = benchmark.torch_softmax
     return {"copy": torch.clone, "naive": benchmark.naive_softmax, "torch": ours, "ours": ours}
@@ -265,25 +268,32 @@ def everybody() -> dict[str, benchmark.Softmax]:
 
 @pytest.fixture
 def small(
-    times: dict[object, list[float]], everybody: dict[str, benchmark.Softmax], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    times: dict[object, list[float]], everybody: dict[str, harness.Function], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Path:
     """The benchmark of everybody with two shapes; the folder that it writes into."""
-    monkeypatch.setattr(benchmark, "SMALL", [(4, 256)])
-    monkeypatch.setattr(benchmark, "LARGE", [(8, 781)])
-    monkeypatch.setattr(benchmark, "providers", lambda _, unwanted: {k: everybody[k] for k in everybody if k not in unwanted})
-    monkeypatch.setattr(benchmark.records, "DATA", tmp_path)
+    cases = [
+        harness.Case("float32", Rows(4, 256), ("replay", "host", "cold")),
+        *(harness.Case(dtype, Rows(8, 781), quick=True) for dtype in harness.DTYPES),
+    ]
+    little = replace(benchmark.BENCHMARK, cases=cases, functions=lambda case: everybody)
+    monkeypatch.setattr(benchmark, "BENCHMARK", little)
+    monkeypatch.setattr(harness.records, "DATA", tmp_path)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     return tmp_path
 
 
+def measure(*arguments: str) -> int:
+    return harness.main(benchmark.BENCHMARK, list(arguments))
+
+
 def test_a_whole_run_is_written(small: Path) -> None:
-    assert benchmark.main([]) == 0
+    assert measure() == 0
     found = load(small / "softmax-h200.json")
     assert found.device == "NVIDIA H200"
     assert found.providers == ("copy", "naive", "torch", "ours")
-    assert {(one.m, one.n, one.how, one.dtype) for one in found.points} == {
-        *((4, 256, how, "float32") for how in ("replay", "host", "cold")),
-        *((8, 781, "cold", dtype) for dtype in ("float32", "float16", "bfloat16")),
+    assert {(str(one.shape), one.how, one.dtype) for one in found.points} == {
+        *(("4 × 256", how, "float32") for how in ("replay", "host", "cold")),
+        *(("8 × 781", "cold", dtype) for dtype in ("float32", "float16", "bfloat16")),
     }
     assert found.left_out == ()
     assert "in 5 rounds" in found.method
@@ -291,12 +301,12 @@ def test_a_whole_run_is_written(small: Path) -> None:
     assert {"python", "torch", "triton", "numpy"} <= found.versions.keys()
 
 
-@pytest.mark.parametrize("part", [["--quick"], ["--only", "781"], ["--without", "naive"]], ids=" ".join)
+@pytest.mark.parametrize("part", [["--quick"], ["--only", "n=781"], ["--without", "naive"]], ids=" ".join)
 def test_a_part_of_a_run_does_not_replace_the_whole(part: list[str], small: Path) -> None:
-    assert benchmark.main(part) == 0
+    assert measure(*part) == 0
     assert list(small.iterdir()) == []
-    assert benchmark.main([*part, "--only", "781", "--out", str(small / "mine.json")]) == 0
-    assert {one.n for one in load(small / "mine.json").points} == {781}
+    assert measure(*part, "--only", "n=781", "--out", str(small / "mine.json")) == 0
+    assert {one.shape for one in load(small / "mine.json").points} == {Rows(8, 781)}
 
 
 def wrong(x: torch.Tensor) -> torch.Tensor:
@@ -322,10 +332,10 @@ def nothing_but_nan(x: torch.Tensor) -> torch.Tensor:
     [(wrong, "wrong values", 6), (too_wide, "ValueError: rows of at most 700", 3), (in_place, "its input was changed", 6)],
 )
 def test_who_is_wrong_or_refuses_is_left_out_with_the_reason(
-    provider: benchmark.Softmax, reason: str, count: int, small: Path, everybody: dict[str, benchmark.Softmax]
+    provider: harness.Function, reason: str, count: int, small: Path, everybody: dict[str, harness.Function]
 ) -> None:
     everybody["torch"] = provider
-    assert benchmark.main([]) == 0
+    assert measure() == 0
     found = load(small / "softmax-h200.json")
     assert [one.provider for one in found.left_out] == ["torch"] * count
     assert all(one.reason.startswith(reason) for one in found.left_out)
@@ -335,15 +345,15 @@ def test_who_is_wrong_or_refuses_is_left_out_with_the_reason(
 
 @pytest.mark.parametrize("provider", [wrong, too_wide, nothing_but_nan])
 def test_nothing_is_written_if_ours_is_not_right_everywhere(
-    provider: benchmark.Softmax, small: Path, everybody: dict[str, benchmark.Softmax]
+    provider: harness.Function, small: Path, everybody: dict[str, harness.Function]
 ) -> None:
     everybody["ours"] = provider
-    assert benchmark.main([]) == 1
+    assert measure() == 1
     assert list(small.iterdir()) == []
 
 
 def test_who_cannot_be_timed_is_left_out_and_the_others_begin_again(
-    small: Path, everybody: dict[str, benchmark.Softmax], monkeypatch: pytest.MonkeyPatch
+    small: Path, everybody: dict[str, harness.Function], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     capturing = []
 
@@ -361,7 +371,7 @@ def test_who_cannot_be_timed_is_left_out_and_the_others_begin_again(
 
     monkeypatch.setattr(bench, "_SAMPLERS", {**bench._SAMPLERS, "replay": capture})
     everybody["torch"] = not_in_graphs
-    assert benchmark.main([]) == 0
+    assert measure() == 0
     found = load(small / "softmax-h200.json")
     assert [(one.provider, one.how, one.reason) for one in found.left_out] == [
         ("torch", "replay", "torch: RuntimeError: cannot be captured")
@@ -376,25 +386,91 @@ def test_a_gpu_that_no_longer_answers_ends_the_run(small: Path, monkeypatch: pyt
 
     monkeypatch.setattr(torch.cuda, "synchronize", gone)
     with pytest.raises(RuntimeError, match="misaligned address"):
-        benchmark.main([])
+        measure()
     assert list(small.iterdir()) == []
 
 
-def test_an_unknown_provider_is_told_who_there_is() -> None:
-    with pytest.raises(SystemExit, match="There is no triton here; there are copy, naive, torch"):
-        benchmark.providers(["triton"], [])
-    assert list(benchmark.providers(["ours", "copy"], [])) == ["copy", "ours"]
-    assert "torch.compile" not in benchmark.providers(None, ["torch.compile"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--providers", "triton"], "there is no triton here; there are copy, naive, torch"),
+        (["--without", "triton"], "there is no triton here"),
+        (["--only", "n=780"], "there is no such shape"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_not_there_is_refused(
+    arguments: list[str], message: str, small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        measure(*arguments)
+    assert message in capsys.readouterr().err
+
+
+def test_the_softmaxs_providers_include_those_that_are_installed() -> None:
+    found = benchmark.functions(benchmark.BENCHMARK.cases[0])
+    assert list(found)[:5] == ["copy", "naive", "torch", "torch.compile", "ours"]
+    assert harness.installed({"torch": ("torch", "softmax"), "absent": ("no_such_module", "softmax")}) == {
+        "torch": torch.softmax
+    }
 
 
 def test_the_shapes_are_those_of_the_article_and_of_long_rows() -> None:
-    every = list(benchmark.shapes(None))
-    assert [(m, n) for _, m, n, how in every if "replay" in how] == [(64, 128 * i) for i in range(2, 17)]
-    assert {(dtype, m) for dtype, m, _, how in every if how == ("cold",)} == {(dtype, 4096) for dtype in benchmark.DTYPES}
+    every = benchmark.BENCHMARK.cases
+    assert [case.shape for case in every if "replay" in case.ways] == [Rows(64, 128 * i) for i in range(2, 17)]
+    assert {(case.dtype, case.shape.m) for case in every if case.ways == ("cold",)} == {(one, 4096) for one in harness.DTYPES}
 
 
 def test_the_record_of_the_h200_has_every_shape() -> None:
     found = record("softmax", "h200")
     for provider in ("copy", "naive", "torch", "ours"):
-        points = {(one.dtype, one.m, one.n, one.how) for one in found.select(provider=provider)}
-        assert points == {(dtype, m, n, how) for dtype, m, n, ways in benchmark.shapes(None) for how in ways}
+        points = {(one.dtype, one.shape, one.how) for one in found.select(provider=provider)}
+        assert points == {(case.dtype, case.shape, how) for case in benchmark.BENCHMARK.cases for how in case.ways}
+
+
+# --- work that is bound by operations ---------------------------------------------------------------------------------
+
+
+def products(cases: list[harness.Case]) -> harness.Benchmark:
+    """A benchmark of products, with torch's as ours."""
+
+    def inputs(case: harness.Case, generator: torch.Generator) -> harness.Tensors:
+        m, n, k = case.shape.m, case.shape.n, case.shape.k
+        return tuple(torch.randn(shape, generator=generator).to(harness.DTYPES[case.dtype]) for shape in ((m, k), (k, n)))
+
+    def check(name: str, given: harness.Tensors, results: harness.Tensors) -> None:
+        torch.testing.assert_close(results[0], given[0] @ given[1])
+
+    return harness.Benchmark("matmul", "by hand", cases, inputs, lambda case: {"ours": torch.matmul}, check)
+
+
+def test_products_are_recorded_in_operations(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = [harness.Case("float16", Product(8, 8, 8), ("cold", "replay", "host")), harness.Case("float16", Product(2, 3, 4))]
+    assert harness.main(products(cases), []) == 0
+    found = load(small / "matmul-h200.json")
+    assert found.tflops == {"float16": 989.5}
+    assert [one.shape for one in found.select(how="cold")] == [Product(2, 3, 4), Product(8, 8, 8)]
+    assert found.point("ours", dtype="float16", side=8).tflops[0] == pytest.approx(2 * 8**3 / 1e-3 / 1e12)
+    assert "float16 8 × 8 × 8 cold (TFLOP/s): ours" in capsys.readouterr().out
+    assert found.providers == ("ours",)
+
+
+def test_operations_that_no_unit_can_do_are_refused(times: dict[object, list[float]]) -> None:
+    within = compare(NOTHING, flops=989 * 10**9)
+    assert within["ours"].tflops == pytest.approx(989)
+    assert "TFLOP/s" in repr(within)
+    with pytest.raises(ImpossibleFigure, match="ours: 990 TFLOP/s, and NVIDIA H200 does 990 at most"):
+        compare(NOTHING, flops=990 * 10**9)
+    with pytest.raises(ValueError, match='not with how="host"'):
+        compare(NOTHING, flops=8, how="host")
+
+
+def test_a_dtype_whose_peak_nobody_has_told_is_not_recorded(small: Path) -> None:
+    with pytest.raises(RecordError, match="tflops has no peak for bfloat16"):
+        harness.main(products([harness.Case("bfloat16", Product(8, 8, 8))]), [])
+
+
+def test_the_peaks_of_operations_are_the_vendors_by_the_dtype_of_the_inputs() -> None:
+    assert bench._tflops("NVIDIA H200") == pytest.approx({"float16": 989.5, "bfloat16": 989.5, "float32": 494.5})
+    assert bench._tflops("Tesla T4") == pytest.approx({"float16": 65, "float32": 8.1})
+    assert bench._tflops("NVIDIA RTX A1000") == {}

@@ -111,9 +111,9 @@ def test_nothing_recorded_is_faster_than_the_bytes_allow() -> None:
     softmaxes = record("softmax", "h200")
     for provider, passes in (("naive", 8), ("ours", 2)):
         for point in softmaxes.select(provider=provider, m=4096, dtype="float32", how="cold"):
-            if point.n >= 16384:  # what is written of shorter rows may stay in the cache
-                elements = passes * point.m * point.n
-                assert point.ms * 1e-3 > roofline(5 * point.m * point.n, 4 * elements, softmaxes.device).seconds
+            if point.shape.n >= 16384:  # what is written of shorter rows may stay in the cache
+                elements = passes * point.shape.m * point.shape.n
+                assert point.ms * 1e-3 > roofline(5 * point.shape.m * point.shape.n, 4 * elements, softmaxes.device).seconds
 
 
 def test_the_record_bears_out_what_the_lesson_says_of_it() -> None:

@@ -153,12 +153,12 @@ def test_the_naive_softmax_treats_memory_well_and_is_four_times_as_slow() -> Non
 def test_the_persistent_form_wins_by_a_little_and_loses_where_16_does_not_divide() -> None:
     softmaxes = record("softmax", "h200")
     points = softmaxes.select(provider="persistent", m=4096, dtype="float32", how="cold")
-    speeds = {point.n: softmaxes.point("ours", m=4096, n=point.n).ms / point.ms for point in points}
+    speeds = {point.shape.n: softmaxes.point("ours", m=4096, n=point.shape.n).ms / point.ms for point in points}
     assert max(speeds.values()) < 1.1
     assert max(speed for n, speed in speeds.items() if n % 16) < min(
         speed for n, speed in speeds.items() if n >= 512 and not n % 16
     )
-    assert max(point.n for point in points) < 2**16
+    assert max(point.shape.n for point in points) < 2**16
 
 
 def test_two_runs_differ_by_some_per_cent(ways: Timings) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,17 @@ import pytest
 
 from course_lib import records
 from course_lib.records import DATA, LeftOut, Point, Record, RecordError, load, record, save
+from course_lib.shapes import Attention, Norm, Product, Rows, Shape
 
 
-def point(provider: str = "ours", n: int = 1024, ms: float = 0.0128, **other: Any) -> Point:
-    fields = {"dtype": "float32", "m": 4096, "how": "cold", "low": ms * 0.9, "high": ms * 1.25, **other}
-    return Point(provider=provider, n=n, ms=ms, **fields)
+def point(provider: str = "ours", n: int = 1024, ms: float = 0.0128, m: int = 4096, **other: Any) -> Point:
+    fields = {"dtype": "float32", "how": "cold", "low": ms * 0.9, "high": ms * 1.25, **other}
+    return Point(provider=provider, shape=Rows(m, n), ms=ms, **fields)
 
 
-LIGER = LeftOut("liger", "float32", 4096, 131072, "cold", "RuntimeError: exceeds the recommended Triton blocksize = 65536.")
+LIGER = LeftOut(
+    "liger", "float32", Rows(4096, 131072), "cold", "RuntimeError: exceeds the recommended Triton blocksize = 65536."
+)
 GOOD = Record(
     device="NVIDIA H200",
     peak=4800.0,
@@ -63,10 +67,12 @@ def test_an_interrupted_writing_leaves_what_was_there(file: Path, monkeypatch: p
 
 
 def test_points_are_selected_by_what_they_have_and_come_by_columns() -> None:
-    assert [found.n for found in GOOD.select(provider="ours", how="cold")] == [1024, 2048]
+    assert [found.shape.n for found in GOOD.select(provider="ours", how="cold")] == [1024, 2048]
     assert GOOD.select(how="replay") == (GOOD.points[3],)
     assert GOOD.select(m=4096, n=1024, provider="copy") == (GOOD.points[2],)
     assert GOOD.select(dtype="bfloat16") == ()
+    with pytest.raises(RecordError, match="a Rows has m, n, and no k"):
+        GOOD.select(k=7)
     assert GOOD.providers == ("ours", "copy")
 
 
@@ -79,15 +85,17 @@ def test_bandwidth_counts_each_element_twice() -> None:
 
 def test_a_share_is_of_the_copy_of_the_same_matrix() -> None:
     assert GOOD.share(GOOD.point("ours", m=4096, n=1024)) == pytest.approx(0.75)
-    with pytest.raises(RecordError, match="no point for copy, float32, 4096 × 2048, cold"):
+    with pytest.raises(RecordError, match="no point for copy, float32, m = 4096, n = 2048, cold"):
         GOOD.share(GOOD.point("ours", m=4096, n=2048))
 
 
 def test_a_missing_point_is_told_with_its_reason() -> None:
-    with pytest.raises(RecordError, match="liger, float32, 4096 × 131072, cold: RuntimeError: exceeds"):
+    with pytest.raises(RecordError, match="liger, float32, m = 4096, n = 131072, cold: RuntimeError: exceeds"):
         GOOD.point("liger", m=4096, n=131072)
     with pytest.raises(RecordError, match=r"it holds ours, copy; select\(…\) shows"):
         GOOD.point("torch", m=4096, n=1024)
+    with pytest.raises(RecordError, match="2 points for ours, float32, m = 4096, cold: say more"):
+        GOOD.point("ours", m=4096)
 
 
 def changed(**fields: Any) -> dict[str, Any]:
@@ -104,8 +112,8 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown way": ({"points": [changed(), changed(how="warm")]}, r"points\[1\]: how is one of cold, replay, host"),
     "half a row": ({"points": [changed(m=0.5)]}, "m is a positive integer, not 0.5"),
     "nobody": ({"points": [changed(provider="")]}, "provider is text"),
-    "a field too many": ({"points": [changed(gbps=7)]}, r"points\[0\]: it is an object with provider, dtype,"),
-    "a field too few": ({"points": [{"provider": "ours"}]}, r"points\[0\]: it is an object with provider, dtype,"),
+    "a field too many": ({"points": [changed(gbps=7)]}, r"points\[0\]: it is an object with dtype, high, .* and m, n or"),
+    "a field too few": ({"points": [{"provider": "ours"}]}, r"points\[0\]: it is an object with dtype, high, .* and m, n or"),
     "a list in place of a point": ({"points": [[1]]}, r"not \[1\]"),
     "two points for one thing": ({"points": [changed(), changed(ms=1)]}, "two points for"),
     "no points": ({"points": []}, "there are no points"),
@@ -114,6 +122,8 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "another calendar": ({"date": "30.11.2026"}, "date is a day such as 2026-11-30"),
     "no device": ({"device": " "}, "device is text"),
     "no peak": ({"peak": 0}, "peak is a positive number"),
+    "an operation rate that is no number": ({"tflops": {"float16": "fast"}}, "tflops are an object of positive numbers"),
+    "two kinds of shape": ({"points": [changed(), changed(k=3)], "tflops": {"float32": 1.0}}, "shapes of two kinds"),
     "versions as numbers": ({"versions": {"torch": 2.11}}, "versions are an object of strings"),
     "something more": ({"notes": ""}, "it is an object with device, peak, date"),
 }
@@ -125,6 +135,60 @@ def test_a_broken_file_is_refused_by_name(fault: str, file: Path) -> None:
     file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | fields), encoding="utf-8")
     with pytest.raises(RecordError, match=f"softmax-h200.json: .*{message}"):
         load(file)
+
+
+SHAPES: list[Shape] = [
+    Norm(4096, 8192, "forward"),
+    Norm(4096, 8192, "backward"),
+    Product(4096, 4096, 4096),
+    Attention(4, 16, 4096, 128, causal=True),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_kind_of_work_is_read_as_it_was_written(shape: Shape, tmp_path: Path) -> None:
+    rates = {"float16": 989.5} if shape.flops else {}
+    points = tuple(Point(name, "float16", shape, "cold", 1.0, 0.9, 1.1) for name in ("ours", "torch"))
+    made = replace(GOOD, points=points, left_out=(LeftOut("peer", "float16", shape, "cold", "absent"),), tflops=rates)
+    save(made, tmp_path / "some-h200.json")
+    assert load(tmp_path / "some-h200.json") == made
+    assert made.share(made.points[0], of="torch") == 1
+
+
+def product(ms: float, how: Any = "cold", dtype: str = "float16") -> Record:
+    points = (Point("ours", dtype, Product(4096, 4096, 4096), how, ms, ms, ms),)
+    return replace(GOOD, points=points, left_out=(), tflops={"float16": 989.5})
+
+
+def test_more_operations_than_the_units_do_are_refused() -> None:
+    least = 2 * 4096**3 / 989.5e12 * 1e3
+    assert product(least * 1.001).points[0].tflops[0] == pytest.approx(989.5, rel=2e-3)
+    for how in ("cold", "replay"):
+        with pytest.raises(RecordError, match="TFLOP/s, and NVIDIA H200 does 990 at most"):
+            product(least * 0.99, how)
+    assert product(least * 0.01, "host").points[0].how == "host"
+    with pytest.raises(RecordError, match="tflops has no peak for bfloat16"):
+        product(1.0, dtype="bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Rows(0, 5), "m is a positive integer, not 0"),
+        (lambda: Norm(3, 5, "sideways"), "direction is one of forward, backward, not 'sideways'"),
+        (lambda: Product(3, 5, 2.5), "k is a positive integer, not 2.5"),
+        (lambda: Attention(1, True, 5, 64, False), "heads is a positive integer, not True"),
+        (lambda: Attention(1, 2, 5, 64, "no"), "causal is true or false, not 'no'"),
+    ],
+)
+def test_there_is_no_work_of_such_a_shape(make: Callable[[], Shape], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_squares_are_found_by_their_side() -> None:
+    assert [point.shape for point in product(1.0).select(side=4096)] == [Product(4096, 4096, 4096)]
+    assert Product(2, 2, 3).side is None
 
 
 @pytest.mark.parametrize(("text", "message"), [("{", "is not JSON"), ("[]", "a list called 'points'"), ("{}", "'points'")])
@@ -164,5 +228,5 @@ def test_the_table_of_shares_is_that_of_the_record() -> None:
 def test_no_other_provider_is_faster_by_more_than_half_a_per_cent() -> None:
     recorded = record("softmax", "h200")
     for ours in recorded.select(provider="ours", m=4096, how="cold"):
-        others = recorded.select(dtype=ours.dtype, m=4096, n=ours.n, how="cold")
+        others = recorded.select(dtype=ours.dtype, m=4096, n=ours.shape.n, how="cold")
         assert ours.ms < 1.005 * min(other.ms for other in others if other.provider not in ("copy", "ours"))

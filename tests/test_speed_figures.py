@@ -12,11 +12,12 @@ import triton
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
-from course_lib.figures import draw_bandwidth, draw_share, draw_times
+from course_lib.figures import draw_bandwidth, draw_share, draw_tflops, draw_times
 from course_lib.figures.canvas import IDLE, Picture
 from course_lib.figures.speed import STYLES
 from course_lib.machine.specs import MIB
 from course_lib.records import ITEMSIZE, LeftOut, Point, Record, RecordError
+from course_lib.shapes import Attention, Product, Rows
 
 WIDTHS = (256, 781, 1024, 65536)
 GBPS = {"copy": 4000.0, "ours": 3900.0, "torch": 2000.0, "liger": 3800.0}
@@ -24,7 +25,7 @@ GBPS = {"copy": 4000.0, "ours": 3900.0, "torch": 2000.0, "liger": 3800.0}
 
 def point(provider: str, m: int, n: int, how: Any, dtype: str = "float32") -> Point:
     ms = 2 * m * n * ITEMSIZE[dtype] / GBPS[provider] * 1e-6
-    return Point(provider, dtype, m, n, how, ms, ms * 0.95, ms * 1.25)
+    return Point(provider, dtype, Rows(m, n), how, ms, ms * 0.95, ms * 1.25)
 
 
 RECORD = Record(
@@ -37,7 +38,10 @@ RECORD = Record(
         *(point(who, 4096, n, "cold") for who in GBPS for n in WIDTHS if (who, n) != ("liger", 65536)),
         *(point(who, 64, n, how) for who in ("ours", "torch") for n in WIDTHS for how in ("host", "replay")),
     ),
-    (LeftOut("liger", "float32", 4096, 65536, "cold", "too wide"), LeftOut("quack", "float32", 64, 256, "host", "absent")),
+    (
+        LeftOut("liger", "float32", Rows(4096, 65536), "cold", "too wide"),
+        LeftOut("quack", "float32", Rows(64, 256), "host", "absent"),
+    ),
 )
 
 
@@ -47,7 +51,7 @@ def words(picture: Picture) -> list[str]:
 
 def line(picture: Picture, provider: str) -> list[tuple[float, float]]:
     colour = STYLES[provider][0]
-    found = [one for one in picture.axes[0].lines if one.get_color() == colour and len(one.get_xdata()) > 2]
+    found = [one for one in picture.axes[0].lines if one.get_color() == colour]
     assert len(found) == 1
     return list(zip(*found[0].get_data(), strict=True))
 
@@ -100,7 +104,7 @@ def test_what_fits_in_the_cache_is_marked_for_a_cold_one_only() -> None:
 
 def test_shares_leave_out_the_copy_itself_and_need_it() -> None:
     assert not any(text.startswith("copy") for text in words(draw_share(RECORD, m=4096)))
-    with pytest.raises(RecordError, match="no point for copy, float32, 64 × 256, replay"):
+    with pytest.raises(RecordError, match="no point for copy, float32, m = 64, n = 256, replay"):
         draw_share(RECORD, m=64, how="replay")
 
 
@@ -114,7 +118,7 @@ def test_names_do_not_lie_upon_each_other() -> None:
     ("fields", "message"),
     [
         ({"m": 7}, "no points of anybody for 7 rows"),
-        ({"dtype": "float16"}, "no points of anybody for 4096 rows, float16, cold"),
+        ({"dtype": "float16"}, "no points of anybody for 4096 rows, float16, on the GPU"),
         ({"only": ["quack", "ours"]}, "no points of quack for 4096 rows"),
         ({"how": "host"}, "draw_times shows it"),
     ],
@@ -125,8 +129,52 @@ def test_figures_are_asked_for_what_there_is(fields: dict[str, Any], message: st
         draw_bandwidth(RECORD, **{"m": 4096, **fields})
 
 
+SIDES = (512, 4096)
+PRODUCTS = Record(
+    "NVIDIA H200",
+    4800.0,
+    "2026-11-30",
+    {},
+    "made by hand",
+    (
+        *(
+            Point(who, "float16", Product(side, side, side), "cold", ms, ms, ms)
+            for who, rate in (("ours", 600), ("torch", 700))
+            for side in SIDES
+            for ms in [2 * side**3 / rate * 1e-9]
+        ),
+        Point("ours", "float16", Product(512, 512, 4096), "cold", 1.0, 1.0, 1.0),
+    ),
+    tflops={"float16": 989.5},
+)
+
+
+def test_products_are_drawn_over_the_side_of_the_squares_under_their_peak() -> None:
+    picture = draw_tflops(PRODUCTS, over="side")
+    assert line(picture, "ours") == [(side, pytest.approx(600)) for side in SIDES]
+    assert " the units' peak, 990 TFLOP/s" in words(picture)
+    assert picture.axes[0].get_ylim()[1] > 989.5
+    assert picture.alt == (
+        "operations in TFLOP/s over 512 to 4096 rows and columns of all three matrices, float16, on the GPU, cold L2, "
+        "on NVIDIA H200; at 4096 rows and columns of all three matrices: ours 600, torch 700"
+    )
+    assert not any("L2 cache" in text for text in words(picture))
+
+
+def test_attention_is_drawn_over_the_sequence_for_one_kind_of_mask() -> None:
+    points = tuple(
+        Point("ours", "float16", Attention(2, 4, seqlen, 64, causal), "cold", 1.0, 1.0, 1.0)
+        for seqlen in SIDES
+        for causal in (True, False)
+    )
+    record = replace(PRODUCTS, points=points)
+    assert "not causal" in draw_tflops(record, over="seqlen", causal=False).alt
+    with pytest.raises(ValueError, match="several points for one seqlen"):
+        draw_tflops(record, over="seqlen")
+
+
 def test_someone_unknown_is_drawn_too() -> None:
-    mine = Point("mine", "float32", 4096, 1024, "cold", 0.02, 0.019, 0.021)
+    mine = Point("mine", "float32", Rows(4096, 1024), "cold", 0.02, 0.019, 0.021)
     record = Record(RECORD.device, RECORD.peak, RECORD.date, {}, "by hand", (*RECORD.points, mine))
     assert "mine  1678" in words(draw_bandwidth(record, m=4096))
 

@@ -15,7 +15,7 @@ from course_lib.figures.memory import (
 from course_lib.figures.pipeline import draw_pipeline
 from course_lib.figures.resources import draw_occupancy, draw_roofline
 from course_lib.figures.rows import draw_lanes, draw_row, draw_traffic, draw_turns
-from course_lib.figures.speed import draw_bandwidth, draw_share, draw_times
+from course_lib.figures.speed import draw_bandwidth, draw_share, draw_tflops, draw_times
 from course_lib.figures.sums import draw_sums
 from course_lib.figures.tiles import draw_k_walk, draw_tile_mask
 from course_lib.figures.warps import draw_block, draw_butterfly
@@ -44,6 +44,7 @@ __all__ = [
     "draw_side_by_side",
     "draw_strides",
     "draw_sums",
+    "draw_tflops",
     "draw_tile_mask",
     "draw_timeline",
     "draw_times",
