@@ -18,13 +18,16 @@ from course_lib.kernels.layernorm import layernorm, layernorm_backward
 from course_lib.shapes import Direction, Norm
 
 EPS = 1e-5
-WIDTHS = (512, 781, 1024, 2048, 4096, 5000, 8192, 12345, 16384, 32768, 65536)
+WIDTHS = (781, 1024, 2048, 4096, 5000, 8192, 12345, 16384, 32768)
 QUICK = (781, 4096, 16384)
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 CASES = [
-    Case(dtype, Norm(4096, n, direction), ("cold",), n in QUICK) for direction in DIRECTIONS for dtype in DTYPES for n in WIDTHS
+    Case(dtype, Norm(4096, n, direction), ("cold",), n in QUICK)
+    for direction in DIRECTIONS
+    for dtype in ("float32", "bfloat16")
+    for n in WIDTHS
 ]
-TOLERANCE = {torch.float32: 1e-4, torch.float16: 4e-3, torch.bfloat16: 3e-2}
+TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 3e-2}
 """Of the largest element: each element of dweight is a sum of 4096 terms, which cancel."""
 
 METHOD = """\

@@ -54,7 +54,7 @@ def assert_right(x: torch.Tensor, weight: Parameter, bias: Parameter, dy: torch.
         assert name == "the result" or one.dtype == {"dx": x, "dweight": weight, "dbias": bias}[name].dtype  # type: ignore[union-attr]
 
 
-WIDTHS = [1, 2, 3, 16, 17, 127, 128, 129, 512, 781, 1000, 1024, 1025, 2048, 4096, 5000, 8192, 12345, 16384, 16385, 32768, 50257]
+WIDTHS = [1, 3, 17, 128, 129, 781, 1000, 1025, 2048, 4096, 5000, 8192, 8193, 12345, 16384, 16385, 32768, 50257]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

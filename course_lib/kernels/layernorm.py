@@ -1,16 +1,18 @@
 """LayerNorm, finished: what lesson 13 arrives at, forward and backward, for any shape, stride and floating-point dtype.
 
 `layernorm(x, weight, bias, eps)` normalises along the last dimension, and torch's `.backward()` goes through it. Forward, a
-row is read once and written once; backward, `x` and `dy` are read once, and `dx` is written once, if a row fits one program:
+row is read once and written once. Backward, `x` and `dy` are read once if a row of each fits into a program beside the sums of
+two gradients; longer rows are read twice.
 
-| kernel                    | what it computes                                       | for                              |
-|---------------------------|--------------------------------------------------------|----------------------------------|
-| `rows_kernel`             | the result, and a mean and 1/σ for each row            | rows of up to `WIDEST` elements  |
-| `long_rows_kernel`        | the same, block after block, twice through a row       | longer rows                      |
-| `backward_kernel`         | dx, and partial sums over rows for dweight and dbias   | rows of up to `WIDEST_BACKWARD`  |
-| `long_backward_kernel`    | dx, block after block, twice through a row             | longer rows                      |
-| `partial_sums_kernel`     | partial sums over rows for dweight and dbias           | longer rows                      |
-| `column_sums_kernel`      | dweight and dbias, from the partial sums               | all                              |
+| kernel                | what it computes                                       | for                                       |
+|-----------------------|--------------------------------------------------------|-------------------------------------------|
+| `rows_kernel`         | the result, and a mean and 1/σ for each row            | rows that nearly fill a power of two      |
+| `blocks_kernel`       | the same, from a row in several blocks                 | other rows of up to `WIDEST` elements     |
+| `long_rows_kernel`    | the same, block after block, twice through a row       | longer rows                               |
+| `backward_kernel`     | dx, and partial sums over rows for dweight and dbias   | rows of up to `WIDEST_BACKWARD` elements  |
+| `row_means_kernel`    | the two means along each row that dx needs             | longer rows                               |
+| `columns_kernel`      | dx from these means, and the partial sums              | longer rows                               |
+| `column_sums_kernel`  | dweight and dbias, from the partial sums               | all                                       |
 
 No two programs write to one place, and each sum is added up in an order that depends on shapes and the GPU alone. So the
 backward pass gives the same bits every time.
@@ -22,31 +24,26 @@ import contextlib
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 import triton
 import triton.language as tl
 from torch.autograd.function import once_differentiable
 
+from course_lib.kernels.softmax import VECTOR_BYTES, divided, widened
+
 WIDEST = 32768
 """The longest row that one program holds in its registers."""
-WIDEST_BACKWARD = 16384
+WIDEST_BACKWARD = 8192
 """The longest row that one program holds together with its gradient, and with the sums of two gradients."""
-MULTIPROCESSORS_WITHOUT_GPU = 2
-"""As many are there in Triton's interpreter, which runs one program after another anyway."""
+ROWS, COLUMNS, PROGRAMS = 4, 512, 8
+"""Of longer rows: the tile that a program computes at once, and how many programs there are for each multiprocessor."""
+RESOURCES_WITHOUT_GPU = (2, 64 * 1024)
+"""Multiprocessors, and bytes of shared memory, for Triton's interpreter, which runs one program after another anyway."""
 
 
 # --- kernels --------------------------------------------------------------------------------------------------------
-
-
-@triton.jit
-def widened(x):
-    """A tile in the format that is computed in: fp32, or fp64 for fp64."""
-    if x.dtype == tl.float64:
-        return x
-    else:
-        return x.to(tl.float32)
 
 
 @triton.jit
@@ -101,6 +98,73 @@ def scaled(normal, weight, bias, col, mask):
     if bias is not None:
         normal = normal + tl.load(bias + col, mask=mask, other=0.0).to(normal.dtype)
     return normal
+
+
+@triton.jit
+def blocks_kernel(
+    x,
+    weight,
+    bias,
+    out,
+    mean_out,
+    rstd_out,
+    x_row_stride,
+    n_cols,
+    EPS: tl.constexpr,
+    VECTOR: tl.constexpr,
+    ENDS: tl.constexpr,
+    BLOCK_SIZE: tl.constexpr,
+    BLOCKS: tl.constexpr,
+):
+    """One row for each program, in as many blocks as it needs, not in one of the next power of two: at 5000 that would be 8192.
+
+    With ENDS, rows begin at any element, `x` is contiguous, and what does not fill a vector of VECTOR elements stands at two
+    ends (`divided`). Otherwise VECTOR is as in `rows_kernel`.
+    """
+    row = tl.program_id(0).to(tl.int64)
+    lanes = tl.arange(0, BLOCK_SIZE)
+    if ENDS:
+        start = row * n_cols
+        head, middle, end, end_mask = divided(start, n_cols, VECTOR)
+        source = tl.multiple_of(start + head, VECTOR)
+        target = source
+        middle = tl.multiple_of(middle, VECTOR)
+        end_values = widened(tl.load(x + start + end, mask=end_mask, other=0.0))
+    else:
+        head, middle = 0, multiple(n_cols, VECTOR)
+        source, target = row * multiple(x_row_stride, VECTOR), row * multiple(n_cols, VECTOR)
+    blocks = ()
+    for block in tl.static_range(BLOCKS):
+        col = block * BLOCK_SIZE + lanes
+        blocks = blocks + (tl.load(x + source + col, mask=col < middle, other=0.0),)
+    totals = widened(blocks[0])
+    for block in tl.static_range(1, BLOCKS):
+        totals += widened(blocks[block])
+    total = tl.sum(totals, axis=0)
+    if ENDS:
+        total += tl.sum(end_values, axis=0)
+    mean = total / n_cols
+
+    squares = tl.zeros_like(totals)
+    for block in tl.static_range(BLOCKS):
+        distance = tl.where(block * BLOCK_SIZE + lanes < middle, widened(blocks[block]) - mean, 0.0)
+        squares += distance * distance
+    variance = tl.sum(squares, axis=0)
+    if ENDS:
+        end_distance = tl.where(end_mask, end_values - mean, 0.0)
+        variance += tl.sum(end_distance * end_distance, axis=0)
+    rstd = 1.0 / tl.sqrt(variance / n_cols + EPS)
+    if mean_out is not None:
+        tl.store(mean_out + row, mean)
+        tl.store(rstd_out + row, rstd)
+
+    for block in tl.static_range(BLOCKS):
+        col = block * BLOCK_SIZE + lanes
+        result = scaled((widened(blocks[block]) - mean) * rstd, weight, bias, head + col, col < middle)
+        tl.store(out + target + col, result.to(out.dtype.element_ty), mask=col < middle)
+    if ENDS:
+        result = scaled(end_distance * rstd, weight, bias, end, end_mask)
+        tl.store(out + start + end, result.to(out.dtype.element_ty), mask=end_mask)
 
 
 @triton.jit
@@ -210,79 +274,83 @@ def backward_kernel(
 
 
 @triton.jit
-def long_backward_kernel(
+def row_means_kernel(
+    dy, x, weight, mean, rstd, means, dy_row_stride, x_row_stride, n_cols, VECTOR: tl.constexpr, BLOCK_SIZE: tl.constexpr
+):
+    """One row of any length for each program: the means of g = dy · weight, and of g · x̂. `means` has a row for each."""
+    row = tl.program_id(0).to(tl.int64)
+    dy += row * multiple(dy_row_stride, VECTOR)
+    x += row * multiple(x_row_stride, VECTOR)
+    lanes = tl.arange(0, BLOCK_SIZE)
+    row_mean, row_rstd = tl.load(mean + row), tl.load(rstd + row)
+    level = tl.zeros((BLOCK_SIZE,), row_mean.dtype)
+    along = tl.zeros((BLOCK_SIZE,), row_mean.dtype)
+    for start in range(0, n_cols, BLOCK_SIZE):
+        col = start + lanes
+        mask = col < multiple(n_cols, VECTOR)
+        g = widened(tl.load(dy + col, mask=mask, other=0.0))
+        if weight is not None:
+            g = g * tl.load(weight + col, mask=mask, other=0.0).to(g.dtype)
+        level += g
+        along += g * (widened(tl.load(x + col, mask=mask, other=0.0)) - row_mean) * row_rstd
+    tl.store(means + row, tl.sum(level, axis=0) / n_cols)
+    tl.store(means + tl.num_programs(0) + row, tl.sum(along, axis=0) / n_cols)
+
+
+@triton.jit
+def columns_kernel(
     dy,
     x,
     weight,
     mean,
     rstd,
+    means,
     dx,
+    partials,
     dy_row_stride,
     x_row_stride,
+    n_rows,
     n_cols,
     VECTOR: tl.constexpr,
-    BLOCK_SIZE: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
 ):
-    """`dx` of one row for each program, of any length: once through it for two sums, once more for the result."""
-    row = tl.program_id(0).to(tl.int64)
-    dy += row * multiple(dy_row_stride, VECTOR)
-    x += row * multiple(x_row_stride, VECTOR)
-    dx += row * multiple(n_cols, VECTOR)
-    n_cols = multiple(n_cols, VECTOR)
-    lanes = tl.arange(0, BLOCK_SIZE)
-    row_mean, row_rstd = tl.load(mean + row), tl.load(rstd + row)
-    along = tl.zeros((BLOCK_SIZE,), row_mean.dtype)
-    level = tl.zeros((BLOCK_SIZE,), row_mean.dtype)
-    for start in range(0, n_cols, BLOCK_SIZE):
-        col = start + lanes
-        gradient, normal = of_block(dy, x, weight, row_mean, row_rstd, col, col < n_cols)
-        along += gradient * normal
-        level += gradient
-    row_along = tl.sum(along, axis=0) / n_cols
-    row_level = tl.sum(level, axis=0) / n_cols
-    for start in range(0, n_cols, BLOCK_SIZE):
-        col = start + lanes
-        gradient, normal = of_block(dy, x, weight, row_mean, row_rstd, col, col < n_cols)
-        result = (gradient - row_level - normal * row_along) * row_rstd
-        tl.store(dx + col, result.to(dx.dtype.element_ty), mask=col < n_cols)
+    """Program (c, p) of a grid with P columns computes COLUMNS columns of `dx`, and sums over rows, for the tiles p, p + P, …
 
-
-@triton.jit
-def of_block(dy, x, weight, mean, rstd, col, mask):
-    """The gradient of the normalised elements, and these elements; of a gradient of 0 where `mask` is not set."""
-    gradient = widened(tl.load(dy + col, mask=mask, other=0.0))
-    normal = (widened(tl.load(x + col, mask=mask, other=0.0)) - mean) * rstd
-    if weight is not None:
-        gradient = gradient * tl.load(weight + col, mask=mask, other=0.0).to(gradient.dtype)
-    return gradient, normal
-
-
-@triton.jit
-def partial_sums_kernel(
-    dy, x, mean, rstd, partials, dy_row_stride, x_row_stride, n_rows, n_cols, ROWS: tl.constexpr, COLUMNS: tl.constexpr
-):
-    """Program (c, p) of a grid with P columns: sums over the rows of the tiles p, p + P, …, for COLUMNS columns.
-
-    `partials` is as in `backward_kernel`.
+    `means` are those of `row_means_kernel`; `dx` and `partials` are as in `backward_kernel`.
     """
-    col = tl.program_id(0).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    col = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    in_row = col < multiple(n_cols, VECTOR)
     computed: tl.constexpr = tl.float64 if x.dtype.element_ty == tl.float64 else tl.float32
-    dweight = tl.zeros((ROWS, COLUMNS), computed)
-    dbias = tl.zeros((ROWS, COLUMNS), computed)
+    if partials is not None:
+        dweight = tl.zeros((ROWS, COLUMNS), computed)
+        dbias = tl.zeros((ROWS, COLUMNS), computed)
+    if weight is not None:
+        weights = tl.load(weight + col, mask=in_row, other=0.0).to(computed)
     first = tl.program_id(1).to(tl.int64) * ROWS
     for tile in tl.range(first, n_rows, tl.num_programs(1) * ROWS):
         row = tile + tl.arange(0, ROWS)[:, None]
-        mask = (row < n_rows) & (col < n_cols)
-        gradient = widened(tl.load(dy + row * dy_row_stride + col, mask=mask, other=0.0))
-        values = widened(tl.load(x + row * x_row_stride + col, mask=mask, other=0.0))
-        row_mean = tl.load(mean + row, mask=row < n_rows, other=0.0)
-        row_rstd = tl.load(rstd + row, mask=row < n_rows, other=0.0)
-        dweight += gradient * (values - row_mean) * row_rstd
-        dbias += gradient
-    place = tl.program_id(1).to(tl.int64) * n_cols + col
-    tl.store(partials + place, tl.sum(dweight, axis=0)[None, :], mask=col < n_cols)
-    place += tl.num_programs(1).to(tl.int64) * n_cols
-    tl.store(partials + place, tl.sum(dbias, axis=0)[None, :], mask=col < n_cols)
+        there = row < n_rows
+        mask = in_row & there
+        gradient = widened(tl.load(dy + row * multiple(dy_row_stride, VECTOR) + col, mask=mask, other=0.0))
+        values = widened(tl.load(x + row * multiple(x_row_stride, VECTOR) + col, mask=mask, other=0.0))
+        row_rstd = tl.load(rstd + row, mask=there, other=0.0)
+        normal = (values - tl.load(mean + row, mask=there, other=0.0)) * row_rstd
+        if partials is not None:
+            dweight += gradient * normal
+            dbias += gradient
+        if dx is not None:
+            if weight is not None:
+                gradient = gradient * weights
+            level = tl.load(means + row, mask=there, other=0.0)
+            along = tl.load(means + n_rows + row, mask=there, other=0.0)
+            result = (gradient - level - normal * along) * row_rstd
+            tl.store(dx + row * multiple(n_cols, VECTOR) + col, result.to(dx.dtype.element_ty), mask=mask)
+    if partials is not None:
+        place = tl.program_id(1).to(tl.int64) * multiple(n_cols, VECTOR) + col
+        tl.store(partials + place, tl.sum(dweight, axis=0)[None, :], mask=in_row)
+        place += tl.num_programs(1).to(tl.int64) * multiple(n_cols, VECTOR)
+        tl.store(partials + place, tl.sum(dbias, axis=0)[None, :], mask=in_row)
 
 
 @triton.jit
@@ -305,36 +373,69 @@ def column_sums_kernel(partials, out, n_parts, n_cols, ROWS: tl.constexpr, COLUM
 class Plan:
     """How rows of one length are computed."""
 
+    kernel: Literal["rows", "blocks", "long"]
     block_size: int
     num_warps: int
     rows: int = 1
-    """Rows of a tile; 0 for rows that are longer than a block."""
+    """Rows of a tile."""
     stages: int = 1
     """Tiles that a program deals with at once (backward)."""
     programs: int = 1
     """Programs for each multiprocessor (backward)."""
+    registers: int | None = None
+    """The most registers that a thread may have, so that more programs run at once; None leaves it to the compiler."""
 
 
 @functools.cache
-def plan(n_cols: int, itemsize: int) -> Plan:
-    """The plan for the forward pass over rows of `n_cols` elements of `itemsize` bytes."""
+def plan(n_cols: int, itemsize: int, vector: int = 16, *, contiguous: bool = True) -> Plan:
+    """The plan for the forward pass over rows of `n_cols` elements of `itemsize` bytes.
+
+    `vector` divides all rows' beginnings and lengths; `contiguous` rows follow each other without a gap, from an address that
+    is a multiple of 16. Up to 16384 columns as it proved fastest on an H200, or as the compiler's figures suggest.
+
+    >>> plan(4096, 4), plan(5000, 2, vector=8).kernel
+    (Plan(kernel='rows', block_size=4096, num_warps=16, rows=1, stages=1, programs=1, registers=None), 'blocks')
+    """
     block_size = max(triton.next_power_of_2(n_cols), 16)
     if block_size > WIDEST // max(1, itemsize // 4):
-        return Plan(8192 if itemsize < 8 else 2048, 8, rows=0)
-    if block_size <= 512:
-        return Plan(block_size, 4, rows=1024 // block_size)
-    return Plan(block_size, min(32, max(2, block_size // 1024)))
+        return Plan("long", 8192 if itemsize < 8 else 2048, 8)
+    if block_size <= 1024 and itemsize == 2:
+        return Plan("rows", block_size, 4, rows=2048 // block_size)
+    if block_size <= 1024:
+        return Plan("rows", block_size, 8, rows=4096 // block_size)
+    narrow = vector * itemsize < VECTOR_BYTES
+    if itemsize == 2 and (n_cols > 8192 or narrow or n_cols <= 0.85 * block_size) and (contiguous or not narrow):
+        num_warps = max(4, triton.next_power_of_2(triton.cdiv(n_cols, 32 * 112)))
+        registers = {4: 128, 8: 80}.get(num_warps) if n_cols > 8192 else None
+        return Plan("blocks", 256 * num_warps, num_warps, registers=registers)
+    if itemsize == 4 and (contiguous if narrow else n_cols <= 0.85 * block_size):
+        num_warps = triton.next_power_of_2(triton.cdiv(n_cols, 32 * 56))
+        return Plan("blocks", 128 * num_warps, num_warps)
+    if itemsize == 2:
+        return Plan("rows", block_size, {2048: 4, 4096: 8, 8192: 8}.get(block_size, block_size // 1024))
+    num_warps = {2048: 8, 4096: 16, 8192: 16}.get(block_size, 32)
+    return Plan("rows", block_size, num_warps, registers=32 if (block_size, itemsize) == (16384, 4) else None)
 
 
 @functools.cache
-def backward_plan(n_cols: int, itemsize: int) -> Plan:
-    """The plan for the backward pass."""
+def backward_plan(n_cols: int, itemsize: int, most_shared: int) -> Plan:
+    """The plan for the backward pass, with `most_shared` bytes of shared memory for a program.
+
+    Tiles that are on their way wait there, one of `x` and of `dy` each: with three stages two of both.
+
+    >>> backward_plan(4096, 4, 227 * 1024).stages, backward_plan(8192, 4, 64 * 1024).stages
+    (3, 1)
+    """
     block_size = max(triton.next_power_of_2(n_cols), 16)
     if block_size > WIDEST_BACKWARD // max(1, itemsize // 4):
-        return Plan(4096 if itemsize < 8 else 1024, 8, rows=0)
-    if block_size <= 512:
-        return Plan(block_size, 4, rows=1024 // block_size, programs=4)
-    return Plan(block_size, min(16, max(4, block_size // 512)), programs=2)
+        return Plan("long", 2048 if itemsize < 8 else 1024, 8)
+    if block_size <= 1024:
+        return Plan("rows", block_size, 8, rows=4096 // block_size, programs=2)
+    waiting = 2 * 2 * block_size * itemsize + 1024 * 8
+    programs = 2 if block_size <= 2048 or (block_size == 4096 and itemsize == 2) else 1
+    if programs * waiting <= most_shared:
+        return Plan("rows", block_size, 4 if block_size <= 2048 else 8, stages=3, programs=programs)
+    return Plan("rows", block_size, min(16, max(4, block_size // 512)), programs=2 if block_size <= 4096 else 1)
 
 
 def layernorm(
@@ -405,7 +506,7 @@ def layernorm_backward(
         dweight, dbias = torch.zeros(2, n_cols, dtype=parameter_dtype, device=x.device) if for_parameters else (None, None)
         return dx, dweight, dbias
     weight = None if weight is None else weight.contiguous()
-    how = backward_plan(n_cols, x.element_size())
+    how = backward_plan(n_cols, x.element_size(), _resources(x.device)[1])
     with _on_device_of(x):
         partials = backward(gradients, rows, weight, mean, rstd, dx, how, partial=for_parameters)
         sums = None if partials is None else column_sums(partials, parameter_dtype)
@@ -426,17 +527,34 @@ def forward(
     out = torch.empty(n_rows, n_cols, dtype=x.dtype, device=x.device)
     if x.numel() == 0:
         return out
-    how = how or plan(n_cols, x.element_size())
+    vector = _vector(x, out)
+    if how is None:
+        starts = x.stride(0) == n_cols and x.data_ptr() % VECTOR_BYTES == out.data_ptr() % VECTOR_BYTES == 0
+        how = plan(n_cols, x.element_size(), vector, contiguous=starts)
     weight, bias = (None if tensor is None else tensor.contiguous() for tensor in (weight, bias))
+    n_programs, kernel, numbers, constants = arguments(x, how, vector)
     tensors = (x, weight, bias, out, mean, rstd)
-    constants = {"EPS": eps, "VECTOR": _vector(x, out), "BLOCK_SIZE": how.block_size}
     with _on_device_of(x):
-        if how.rows:
-            grid = (triton.cdiv(n_rows, how.rows),)
-            rows_kernel[grid](*tensors, x.stride(0), n_rows, n_cols, **constants, ROWS=how.rows, num_warps=how.num_warps)
-        else:
-            long_rows_kernel[(n_rows,)](*tensors, x.stride(0), n_cols, **constants, num_warps=how.num_warps)
+        kernel[(n_programs,)](*tensors, *numbers, EPS=eps, **constants, **_options(how))
     return out
+
+
+def arguments(x: torch.Tensor, how: Plan, vector: int) -> tuple[int, Any, tuple[int, ...], dict[str, int]]:
+    """How many programs a plan of the forward pass takes, of which kernel; its numbers, and its constants but for EPS."""
+    n_rows, n_cols = x.shape
+    constants = {"VECTOR": vector, "BLOCK_SIZE": how.block_size}
+    if how.kernel == "rows":
+        numbers = (x.stride(0), n_rows, n_cols)
+        return triton.cdiv(n_rows, how.rows), rows_kernel, numbers, {**constants, "ROWS": how.rows}
+    if how.kernel == "long":
+        return n_rows, long_rows_kernel, (x.stride(0), n_cols), constants
+    whole = VECTOR_BYTES // x.element_size()
+    constants |= {"ENDS": vector < whole, "VECTOR": max(vector, whole), "BLOCKS": triton.cdiv(n_cols, how.block_size)}
+    return n_rows, blocks_kernel, (x.stride(0), n_cols), constants
+
+
+def _options(how: Plan) -> dict[str, int]:
+    return {"num_warps": how.num_warps, **({"maxnreg": how.registers} if how.registers else {})}
 
 
 def backward(
@@ -452,23 +570,23 @@ def backward(
 ) -> torch.Tensor | None:
     """Write `dx` of a matrix; the partial sums of dweight and of dbias, of shape (2, P, n_cols), if they are wanted."""
     n_rows, n_cols = x.shape
-    most = how.programs * _multiprocessors(x.device)
-    tiles = triton.cdiv(n_rows, how.rows or 32)
-    # A row for each program, and so for each row of the partial sums: more rows than that of `x` would only be more to add up.
-    n_programs = min(tiles, most)
+    multiprocessors, _ = _resources(x.device)
+    columns = triton.cdiv(n_cols, COLUMNS) if how.kernel == "long" else 1
+    most = triton.cdiv(PROGRAMS * multiprocessors, columns) if how.kernel == "long" else how.programs * multiprocessors
+    n_programs = min(triton.cdiv(n_rows, ROWS if how.kernel == "long" else how.rows), most)
     partials = torch.empty(2, n_programs, n_cols, dtype=mean.dtype, device=x.device) if partial else None
-    tensors = (dy, x, weight, mean, rstd)
-    strides = (dy.stride(0), x.stride(0))
-    constants = {"VECTOR": _vector(dy, x), "BLOCK_SIZE": how.block_size, "num_warps": how.num_warps}
-    if how.rows:
+    tensors, strides, vector = (dy, x, weight, mean, rstd), (dy.stride(0), x.stride(0)), _vector(dy, x)
+    if how.kernel == "rows":
+        constants = {"VECTOR": vector, "ROWS": how.rows, "BLOCK_SIZE": how.block_size, "STAGES": how.stages}
         sizes = (n_rows, n_cols)
-        backward_kernel[(n_programs,)](*tensors, dx, partials, *strides, *sizes, **constants, ROWS=how.rows, STAGES=how.stages)
+        backward_kernel[(n_programs,)](*tensors, dx, partials, *strides, *sizes, **constants, **_options(how))
         return partials
+    means = torch.empty(2, n_rows, dtype=mean.dtype, device=x.device)
     if dx is not None:
-        long_backward_kernel[(n_rows,)](*tensors, dx, *strides, n_cols, **constants)
-    if partials is not None:
-        grid = (triton.cdiv(n_cols, 128), n_programs)
-        partial_sums_kernel[grid](dy, x, mean, rstd, partials, *strides, n_rows, n_cols, ROWS=32, COLUMNS=128)
+        constants = {"VECTOR": vector, "BLOCK_SIZE": how.block_size}
+        row_means_kernel[(n_rows,)](*tensors, means, *strides, n_cols, **constants, **_options(how))
+    constants = {"VECTOR": vector, "ROWS": ROWS, "COLUMNS": COLUMNS}
+    columns_kernel[(columns, n_programs)](*tensors, means, dx, partials, *strides, n_rows, n_cols, **constants)
     return partials
 
 
@@ -498,10 +616,12 @@ def _computed(x: torch.Tensor) -> torch.dtype:
 
 
 @functools.cache
-def _multiprocessors(device: torch.device) -> int:
+def _resources(device: torch.device) -> tuple[int, int]:
+    """How many multiprocessors a device has, and how many bytes of shared memory a program may have at most."""
     if interpreted():
-        return MULTIPROCESSORS_WITHOUT_GPU
-    return torch.cuda.get_device_properties(device).multi_processor_count
+        return RESOURCES_WITHOUT_GPU
+    properties = triton.runtime.driver.active.utils.get_device_properties(device.index or 0)
+    return properties["multiprocessor_count"], properties["max_shared_mem"]
 
 
 def interpreted() -> bool:
