@@ -451,8 +451,8 @@ def layernorm(
     Raises `TypeError` for what are not such tensors, and `ValueError` for other shapes and places.
 
     >>> from course_lib import trace
-    >>> trace(layernorm, torch.tensor([[1.0, 2.0, 3.0, 4.0]]), None, None, 0.75).result.round(decimals=3).tolist()
-    [[-1.061, -0.354, 0.354, 1.061]]
+    >>> trace(layernorm, torch.tensor([[1.0, 3.0], [7.0, 5.0]]), None, None, 3.0).result.tolist()
+    [[-0.5, 0.5], [0.5, -0.5]]
     """
     _check(x, weight, bias)
     if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in (x, weight, bias)):
