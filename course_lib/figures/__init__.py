@@ -16,6 +16,7 @@ from course_lib.figures.pipeline import draw_pipeline
 from course_lib.figures.resources import draw_occupancy, draw_roofline
 from course_lib.figures.rows import draw_lanes, draw_row, draw_traffic, draw_turns
 from course_lib.figures.speed import draw_bandwidth, draw_share, draw_tflops, draw_times
+from course_lib.figures.tile_order import draw_bars, draw_order, draw_tile_order
 from course_lib.figures.tiles import draw_k_walk, draw_tile_mask
 from course_lib.figures.warps import draw_block, draw_butterfly
 from course_lib.figures.widgets import slider
@@ -23,6 +24,7 @@ from course_lib.figures.widgets import slider
 __all__ = [
     "draw_accesses",
     "draw_bandwidth",
+    "draw_bars",
     "draw_block",
     "draw_blocks",
     "draw_butterfly",
@@ -34,6 +36,7 @@ __all__ = [
     "draw_lines",
     "draw_mask",
     "draw_occupancy",
+    "draw_order",
     "draw_pipeline",
     "draw_readings",
     "draw_roofline",
@@ -44,6 +47,7 @@ __all__ = [
     "draw_strides",
     "draw_tflops",
     "draw_tile_mask",
+    "draw_tile_order",
     "draw_timeline",
     "draw_times",
     "draw_traffic",
