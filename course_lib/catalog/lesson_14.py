@@ -196,9 +196,9 @@ MATMUL_GROUPED = Exercise(
             ),
         ),
         Hint(
-            "One program, one tile. A group is GROUP rows of tiles, from end to end: GROUP · n_cols programs, if there are n_cols "
-            "columns of tiles. Program p is in group p // (GROUP · n_cols), number q = p % (GROUP · n_cols) in it, and takes "
-            "the group's row q % GROUP, column q // GROUP.",
+            "One program, one tile. A group is GROUP rows of tiles, from end to end: GROUP · n_cols programs, if there are "
+            "n_cols columns of tiles. Program p is in group p // (GROUP · n_cols), number q = p % (GROUP · n_cols) in it, and "
+            "takes the group's row q % GROUP, column q // GROUP.",
             frozenset({"not_as_asked", "transposed"}),
         ),
         Hint(

@@ -16,7 +16,7 @@ from course_lib.figures.pipeline import draw_pipeline
 from course_lib.figures.resources import draw_occupancy, draw_roofline
 from course_lib.figures.rows import draw_lanes, draw_row, draw_traffic, draw_turns
 from course_lib.figures.speed import draw_bandwidth, draw_share, draw_tflops, draw_times
-from course_lib.figures.tile_order import draw_bars, draw_order, draw_tile_order
+from course_lib.figures.tile_order import draw_bars, draw_tile_order
 from course_lib.figures.tiles import draw_k_walk, draw_tile_mask
 from course_lib.figures.warps import draw_block, draw_butterfly
 from course_lib.figures.widgets import slider
@@ -36,7 +36,6 @@ __all__ = [
     "draw_lines",
     "draw_mask",
     "draw_occupancy",
-    "draw_order",
     "draw_pipeline",
     "draw_readings",
     "draw_roofline",
