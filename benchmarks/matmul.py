@@ -20,13 +20,13 @@ from benchmarks.harness import DTYPES, Benchmark, Case, Tensors
 from course_lib.kernels.matmul import abilities, choose, launch, matmul, plan
 from course_lib.shapes import Product
 
-SIDES = (512, 1024, 2048, 4095, 4096, 8192, 16384)
+SIDES = (512, 1024, 2048, 4096, 8192, 16384)
 QUICK = (1024, 4096)
 SQUARES = [Case("float16", Product(side, side, side), ("cold",), side in QUICK) for side in SIDES]
 OTHERS = [
     *(Case("bfloat16", Product(side, side, side)) for side in (4096, 8192)),
     Case("float32", Product(4096, 4096, 4096)),
-    *(Case("float16", Product(*shape)) for shape in ((64, 8192, 8192), (8192, 8192, 64), (8192, 1024, 8192))),
+    *(Case("float16", Product(*shape)) for shape in ((4096, 4096, 4095), (64, 8192, 8192), (8192, 8192, 64))),
 ]
 
 ROWS = 512

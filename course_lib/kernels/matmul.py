@@ -293,9 +293,7 @@ def _check(a: torch.Tensor, b: torch.Tensor) -> None:
         raise ValueError(f"a and b are in one place, not on {a.device} and {b.device}")
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"a has {a.shape[1]} columns and b has {b.shape[0]} rows; for a product there are as many")
+    if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
+        raise ValueError("matmul has no backward pass here: give it a.detach() and so on, or call it under torch.no_grad()")
     if a.device.type == "cpu" and not interpreted():
         raise ValueError('a is on the CPU, and kernels are compiled for the GPU in this process: move it by a.to("cuda")')
-    if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
-        raise ValueError(
-            "matmul has no backward pass here: give it a.detach() and b.detach(), or call it under torch.no_grad()"
-        )
