@@ -158,11 +158,11 @@ MATMUL_GROUPED = Exercise(
     lesson=NAME,
     signature="matmul_grouped(a, b)",
     statement=(
-        "Return the matrix product `a @ b` of two 2-D fp16 tensors, M × K and K × N, of any sizes from 1 on and any strides: a "
-        f"contiguous fp16 matrix, summed in fp32 and rounded once. One program for each tile, of {LARGEST_TILE} × {LARGEST_TILE}"
-        f" at most, in an order that keeps them near each other: {AT_ONCE} programs that follow each other have their tiles in "
-        f"at most {MOST_APART} rows and columns of tiles together, on average, where the result has {LARGE} × {LARGE} tiles or "
-        "more."
+        "Return the matrix product `a @ b` of two 2-D fp16 tensors, M × K and K × N, of any sizes from 1 on and any strides: "
+        "a contiguous fp16 matrix, summed in fp32 and rounded once. One program for each tile, and a tile of at most "
+        f"{LARGEST_TILE} × {LARGEST_TILE}, in an order that keeps them near each other: {AT_ONCE} programs that follow each "
+        f"other have their tiles in at most {MOST_APART} rows and columns of tiles together, on average, where the result has "
+        f"{LARGE} × {LARGE} tiles or more."
     ),
     reference=lambda a, b: (a.double() @ b.double()).half(),
     make_inputs=_factors,
@@ -196,9 +196,9 @@ MATMUL_GROUPED = Exercise(
             ),
         ),
         Hint(
-            "A group is GROUP rows of tiles, from end to end: GROUP · n_cols programs, n_cols being the number of columns of "
-            "tiles. Program p is in group p // (GROUP · n_cols), number q = p % (GROUP · n_cols) in it, and takes the group's "
-            "row q % GROUP, column q // GROUP.",
+            "One program, one tile. A group is GROUP rows of tiles, from end to end: GROUP · n_cols programs, if there are "
+            "n_cols columns of tiles. Program p is in group p // (GROUP · n_cols), number q = p % (GROUP · n_cols) in it, and "
+            "takes the group's row q % GROUP, column q // GROUP.",
             frozenset({"not_as_asked", "transposed"}),
         ),
         Hint(
@@ -222,15 +222,19 @@ MATMUL_GROUPED = Exercise(
         Hint(
             "The accumulator is `tl.zeros((BLOCK_M, BLOCK_N), tl.float32)` and stays fp32 through the loop: `accumulator = "
             "tl.dot(a, b, accumulator)`. It becomes fp16 after the loop, once.",
-            frozenset(
-                {"mismatch", "mismatch:near", "scaled", "nan", "wrong_dtype", "first_block_only", "periodic", "read_back"}
-            ),
+            frozenset({"mismatch", "mismatch:near", "nan", "first_block_only", "periodic", "read_back"}),
         ),
         Hint(
             "In this case sums go beyond 65504, the largest fp16 number, and come back. fp32 holds them; does anything in your "
             "loop round to fp16? `tl.dot` has an `out_dtype`, and `.to(tl.float16)` belongs behind the loop.",
             frozenset({"nan", "mismatch", "mismatch:near"}),
             case="large",
+        ),
+        Hint(
+            "Is your kernel tuned? `triton.autotune` runs each configuration many times, on the tensors of your call. A kernel "
+            "that adds to what is there needs `reset_to_zero`; or, better, no atomics: one program has a whole tile.",
+            frozenset({"scaled"}),
+            asked=False,
         ),
         Hint(
             "Element (i, j) of a matrix lies at `i * stride(0) + j * stride(1)`. Pass both strides of `a` and `b`, and mind "
@@ -250,7 +254,8 @@ MATMUL_GROUPED = Exercise(
         ),
         Hint(
             "Nearly the answer: `first = p // (GROUP * n_cols) * GROUP`, `height = min(n_rows - first, GROUP)`, and the tile "
-            "is in row `first + p % (GROUP * n_cols) % height`, column `p % (GROUP * n_cols) // height`. All else is lesson 07's."
+            "is in row `first + p % (GROUP * n_cols) % height`, column `p % (GROUP * n_cols) // height`. All else is as in "
+            "lesson 07."
         ),
     ),
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from course_lib.figures.canvas import FAINT, IDLE, INK, PAPER, Canvas, Picture
-from course_lib.machine.tile_order import Tile, in_groups, rows_and_columns
+from course_lib.machine.tile_order import in_groups, rows_and_columns
 
 _EARLY, _LATE = (0x08, 0x45, 0x94), (0xDE, 0xEB, 0xF7)
 _OF_A, _OF_B = "#f2b134", "#7fcdb0"
@@ -20,23 +20,19 @@ def draw_tile_order(n_rows: int, n_cols: int, group: int = 1, at_once: int = 1) 
     >>> draw_tile_order(6, 6, group=3, at_once=9)
     <Picture: 6 × 6 tiles in groups of 3: the first 9 programs need 3 rows of a and 3 columns of b>
     """
-    return draw_order(in_groups(n_rows, n_cols, group), at_once, f"in groups of {group}" if group > 1 else "row by row")
-
-
-def draw_order(order: Sequence[Tile], at_once: int, words: str) -> Picture:
-    """The same for any order: `order` has the tile of each program. `words` say which order it is."""
-    n_rows, n_cols = (1 + max(tile[axis] for tile in order) for axis in (0, 1))
+    order = in_groups(n_rows, n_cols, group)
+    words = f"in groups of {group}" if group > 1 else "row by row"
     first = order[:at_once]
     down, along = rows_and_columns(first)
-    needed = f"the first {at_once} programs need {down} rows of a and {along} columns of b"
-    left, top = 2.2, 3.6
+    needed = f"the first {len(first)} programs need {down} rows of a and {along} columns of b"
+    left, top = 3.0, 3.6
     canvas = Canvas(left + n_cols, top + n_rows)
-    canvas.text(0, 0.2, f"{words}: {down} + {along} = {down + along} for {at_once} programs at once", bold=True)
-    canvas.text(left, top - 1.9, "columns of tiles of b", size=9, ink=FAINT)
-    canvas.text(0, top - 0.6, "a", size=9, ink=FAINT)
+    canvas.text(0, 0.2, f"{words}: {down} + {along} = {down + along} for {len(first)} programs at once", bold=True)
+    canvas.text(left, top - 1.9, "columns of b", size=9, ink=FAINT)
+    canvas.text(0.2, top - 0.6, "rows of a", size=9, ink=FAINT)
     rows, columns = {row for row, _ in first}, {column for _, column in first}
     for row in range(n_rows):
-        canvas.cell(0.2, top + row, fill=_OF_A if row in rows else IDLE, width=1.4, line=0.5)
+        canvas.cell(0.2, top + row, fill=_OF_A if row in rows else IDLE, width=2.2, line=0.5)
     for column in range(n_cols):
         canvas.cell(left + column, top - 1.5, fill=_OF_B if column in columns else IDLE, height=1.1, line=0.5)
     for program, (row, column) in enumerate(order):
@@ -65,7 +61,7 @@ def draw_bars(values: Mapping[str, float], what: str, limit: tuple[str, float] |
     if limit:
         x, end = label + limit[1] / most * length, 1.1 + 1.4 * len(values)
         canvas.line((x, x), (0.9, end), ink=INK, line=1.4)
-        canvas.text(x, end + 0.5, f"{limit[0]} {limit[1]:.1f}", align="center", size=9)
+        canvas.text(x, end + 0.5, f"{limit[0]} {limit[1]:.1f}", align="right" if x > label + length / 2 else "left", size=9)
     told = ", ".join(f"{name} {value:.1f}" for name, value in values.items())
     return canvas.finish(f"{what}: {told}" + (f"; {limit[0]} {limit[1]:.1f}" if limit else ""))
 

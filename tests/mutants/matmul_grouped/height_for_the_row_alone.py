@@ -1,5 +1,5 @@
 """The row is counted with the height of the last group, the column with GROUP."""
-# expect: unwritten, race
+# expect: race, unwritten
 # hint: counted with that height
 
 import torch

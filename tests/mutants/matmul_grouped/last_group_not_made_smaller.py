@@ -1,5 +1,5 @@
 """The last group is counted as high as the others: rows that do not exist get programs, and tiles are left out."""
-# expect: unwritten, idle_programs, race
+# expect: unwritten
 # hint: The last group may have fewer rows
 
 import torch

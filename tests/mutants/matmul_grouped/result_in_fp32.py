@@ -1,5 +1,6 @@
 """The product is right, and its format is not: the result is fp32."""
 # expect: wrong_dtype
+# hint: fp16 elements, like
 
 import torch
 import triton

@@ -1,5 +1,5 @@
 """The two strides of `b` are passed in the wrong order."""
-# expect: load_out_of_bounds, mismatch, transposed
+# expect: load_out_of_bounds
 
 import torch
 import triton

@@ -1,5 +1,6 @@
 """K is shared out, parts are added to zeros by atomics, and tuning runs that many times on the same result."""
-# expect: mismatch, scaled, nan, wrong_dtype, not_as_asked
+# expect: scaled
+# hint: reset_to_zero
 
 import torch
 import triton
