@@ -2,17 +2,19 @@
 
 `layernorm(x, weight, bias, eps)` normalises along the last dimension, and torch's `.backward()` goes through it. Forward, a
 row is read once and written once. Backward, `x` and `dy` are read once if a row of each fits into a program beside the sums of
-two gradients; longer rows are read twice.
+two gradients; most longer rows are read twice.
 
 | kernel                | what it computes                                       | for                                       |
 |-----------------------|--------------------------------------------------------|-------------------------------------------|
 | `rows_kernel`         | the result, and a mean and 1/σ for each row            | rows that nearly fill a power of two      |
 | `blocks_kernel`       | the same, from a row in several blocks                 | other rows of up to `WIDEST` elements     |
 | `long_rows_kernel`    | the same, block after block, twice through a row       | longer rows                               |
-| `backward_kernel`     | dx, and partial sums over rows for dweight and dbias   | rows of up to `WIDEST_BACKWARD` elements  |
+| `backward_kernel`     | dx, and partial sums over rows for dweight and dbias   | rows of up to `WIDEST_BACKWARD` elements* |
 | `row_means_kernel`    | the two means along each row that dx needs             | longer rows                               |
 | `columns_kernel`      | dx from these means, and the partial sums              | longer rows                               |
 | `column_sums_kernel`  | dweight and dbias, from the partial sums               | all                                       |
+
+* and of nearly 16384 in fp32: `backward_plan`.
 
 No two programs write to one place, and each sum is added up in an order that depends on shapes and the GPU alone. So the
 backward pass gives the same bits every time.
@@ -36,7 +38,7 @@ from course_lib.kernels.softmax import VECTOR_BYTES, divided, widened
 WIDEST = 32768
 """The longest row that one program holds in its registers."""
 WIDEST_BACKWARD = 8192
-"""The longest row that one program holds together with its gradient, and with the sums of two gradients."""
+"""The longest row that one program holds together with its gradient, and with the sums of two gradients, without spilling."""
 ROWS, COLUMNS, PROGRAMS = 4, 512, 8
 """Of longer rows: the tile that a program computes at once, and how many programs there are for each multiprocessor."""
 RESOURCES_WITHOUT_GPU = (2, 64 * 1024)
@@ -391,7 +393,7 @@ def plan(n_cols: int, itemsize: int, vector: int = 16, *, contiguous: bool = Tru
     """The plan for the forward pass over rows of `n_cols` elements of `itemsize` bytes.
 
     `vector` divides all rows' beginnings and lengths; `contiguous` rows follow each other without a gap, from an address that
-    is a multiple of 16. Up to 16384 columns as it proved fastest on an H200, or as the compiler's figures suggest.
+    is a multiple of 16. Chosen on an H200; benchmarks/README.md says what was tried.
 
     >>> plan(4096, 4), plan(5000, 2, vector=8).kernel
     (Plan(kernel='rows', block_size=4096, num_warps=16, rows=1, stages=1, programs=1, registers=None), 'blocks')
@@ -427,7 +429,8 @@ def backward_plan(n_cols: int, itemsize: int, most_shared: int) -> Plan:
     (3, 1)
     """
     block_size = max(triton.next_power_of_2(n_cols), 16)
-    if block_size > WIDEST_BACKWARD // max(1, itemsize // 4):
+    nearly_full = itemsize == 4 and n_cols % 4 == 0 and 14336 < n_cols <= 16384  # it spills, and is the lesser evil
+    if block_size > WIDEST_BACKWARD // max(1, itemsize // 4) and not nearly_full:
         return Plan("long", 2048 if itemsize < 8 else 1024, 8)
     if block_size <= 1024:
         return Plan("rows", block_size, 8, rows=4096 // block_size, programs=2)
