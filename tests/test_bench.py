@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from benchmarks import harness
+from benchmarks import matmul as products_benchmark
 from benchmarks import softmax as benchmark
 from course_lib import bench
 from course_lib.bench import COPY, CallFailed, CannotMeasure, ImpossibleFigure, Machine, Timing, compare, host_time, replay
@@ -474,3 +475,14 @@ def test_the_peaks_of_operations_are_the_vendors_by_the_dtype_of_the_inputs() ->
     assert bench._tflops("NVIDIA H200") == pytest.approx({"float16": 989.5, "bfloat16": 989.5, "float32": 494.5})
     assert bench._tflops("Tesla T4") == pytest.approx({"float16": 65, "float32": 8.1})
     assert bench._tflops("NVIDIA RTX A1000") == {}
+
+
+def test_the_benchmark_of_products_refuses_a_wrong_one_and_one_that_was_not_written() -> None:
+    case = harness.Case("float16", Product(40, 30, 20))
+    given = products_benchmark.inputs(case, torch.Generator().manual_seed(0))
+    assert [tuple(one.shape) for one in given] == [(40, 20), (20, 30)]
+    right = given[0] @ given[1]
+    products_benchmark.check("torch", given, (right,))
+    for wrong_one in (right * 1.01, right.roll(1, 0), torch.full_like(right, float("nan"))):
+        with pytest.raises(AssertionError):
+            products_benchmark.check("ours", given, (wrong_one,))

@@ -203,3 +203,10 @@ def test_tritons_own_report_takes_a_points_bandwidths() -> None:
     plt.close()
     assert list(frame.columns) == ["N", "ours (effective bandwidth (GB/s))", "torch.softmax (effective bandwidth (GB/s))"]
     assert frame.iloc[:, 2].tolist() == pytest.approx([2000.0] * 4)
+
+
+def test_operations_are_drawn_only_where_they_are_counted_and_timed_on_the_gpu() -> None:
+    with pytest.raises(ValueError, match="draw_times shows it"):
+        draw_tflops(PRODUCTS, over="side", how="host")
+    with pytest.raises(KeyError, match="float32"):
+        draw_tflops(RECORD, over="n", dtype="float32", m=4096)

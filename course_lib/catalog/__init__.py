@@ -26,6 +26,8 @@ from course_lib.catalog import (
     lesson_10,
     lesson_11,
     lesson_12,
+    lesson_13,
+    lesson_14,
     lesson_15,
 )
 from course_lib.catalog.model import Exercise, Lesson, Quiz
@@ -45,6 +47,8 @@ LESSONS: tuple[Lesson, ...] = (
     lesson_10.LESSON,
     lesson_11.LESSON,
     lesson_12.LESSON,
+    lesson_13.LESSON,
+    lesson_14.LESSON,
     lesson_15.LESSON,
 )
 

@@ -17,6 +17,8 @@ from course_lib.figures.pipeline import draw_pipeline
 from course_lib.figures.resources import draw_occupancy, draw_roofline
 from course_lib.figures.rows import draw_lanes, draw_row, draw_traffic, draw_turns
 from course_lib.figures.speed import draw_bandwidth, draw_share, draw_tflops, draw_times
+from course_lib.figures.sums import draw_sums
+from course_lib.figures.tile_order import draw_bars, draw_tile_order
 from course_lib.figures.tiles import draw_k_walk, draw_tile_mask
 from course_lib.figures.warps import draw_block, draw_butterfly
 from course_lib.figures.widgets import slider
@@ -25,6 +27,7 @@ from course_lib.figures.wrong import draw_wrong
 __all__ = [
     "draw_accesses",
     "draw_bandwidth",
+    "draw_bars",
     "draw_block",
     "draw_blocks",
     "draw_butterfly",
@@ -46,8 +49,10 @@ __all__ = [
     "draw_share",
     "draw_side_by_side",
     "draw_strides",
+    "draw_sums",
     "draw_tflops",
     "draw_tile_mask",
+    "draw_tile_order",
     "draw_timeline",
     "draw_times",
     "draw_traffic",

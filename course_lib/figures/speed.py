@@ -22,6 +22,8 @@ from course_lib.records import WAYS, How, LeftOut, Point, Record
 STYLES: dict[str, tuple[str, str, str]] = {
     "ours": ("#0072b2", "-", "o"),
     "persistent": ("#56b4e9", "-", "s"),
+    "pointers": ("#56b4e9", "-", "s"),
+    "row by row": ("#cc79a7", "-.", "^"),
     "liger": ("#cc79a7", "-", "^"),
     "quack": ("#7e57a6", "-", "v"),
     "torch.compile": ("#009e73", "--", "D"),

@@ -133,7 +133,7 @@ WITHOUT_GPU = Abilities(sms=1, shared=0, matrix_units=False, descriptors=False)
 INTERPRETED = Plan(32, 32, 32, 2, 4, 2)
 """Small tiles, since the interpreter computes the empty parts of large ones as well."""
 DESCRIBED = (
-    Plan(128, 256, 64, 8, 8, 4, True),
+    Plan(128, 256, 64, 8, 8, 3, True),
     Plan(128, 128, 64, 8, 4, 4, True),
     Plan(64, 128, 64, 8, 4, 4, True),
     Plan(64, 64, 64, 8, 4, 4, True),
@@ -149,8 +149,12 @@ ON_ORDINARY_UNITS = (Plan(128, 64, 16, 8, 8, 3), Plan(64, 64, 16, 8, 4, 2))
 """Where nothing multiplies tiles: fp32 in full, and GPUs older than sm_80."""
 
 
+ENOUGH = 7 / 8
+"""The share of multiprocessors that must get a tile. Smaller tiles would keep all of them busy, but less well."""
+
+
 def plan(m: int, n: int, dtype: torch.dtype, described: bool, gpu: Abilities) -> Plan:
-    """A plan for a result of m × n: the largest tiles of which each multiprocessor gets one, or else the smallest.
+    """A plan for a result of m × n: the largest tiles of which nearly every multiprocessor gets one, or else the smallest.
 
     >>> h200 = Abilities(sms=132, shared=232448, matrix_units=True, descriptors=True)
     >>> plan(4096, 4096, torch.float16, True, h200).block_n, plan(256, 256, torch.float16, True, h200).block_n
@@ -163,7 +167,7 @@ def plan(m: int, n: int, dtype: torch.dtype, described: bool, gpu: Abilities) ->
     else:
         plans = ON_ORDINARY_UNITS
     fitting = [how for how in plans if _shared(how, dtype) <= gpu.shared] or [plans[-1]]
-    enough = [how for how in fitting if triton.cdiv(m, how.block_m) * triton.cdiv(n, how.block_n) >= gpu.sms]
+    enough = [how for how in fitting if triton.cdiv(m, how.block_m) * triton.cdiv(n, how.block_n) >= ENOUGH * gpu.sms]
     return enough[0] if enough else fitting[-1]
 
 
@@ -188,13 +192,16 @@ def matmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return out.zero_()
     if not out.numel():
         return out
-    if interpreted():
-        how = INTERPRETED
-    else:
-        gpu = abilities(a.device)
-        how = plan(a.shape[0], b.shape[1], a.dtype, gpu.descriptors and all(map(_describable, (a, b))), gpu)
-    launch(a, b, out, how)
+    launch(a, b, out, choose(a, b))
     return out
+
+
+def choose(a: torch.Tensor, b: torch.Tensor) -> Plan:
+    """The plan for the product of two matrices on their GPU."""
+    if interpreted():
+        return INTERPRETED
+    gpu = abilities(a.device)
+    return plan(a.shape[0], b.shape[1], a.dtype, gpu.descriptors and _describable(a) and _describable(b), gpu)
 
 
 def launch(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor, how: Plan) -> Any:
@@ -286,9 +293,7 @@ def _check(a: torch.Tensor, b: torch.Tensor) -> None:
         raise ValueError(f"a and b are in one place, not on {a.device} and {b.device}")
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"a has {a.shape[1]} columns and b has {b.shape[0]} rows; for a product there are as many")
+    if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
+        raise ValueError("matmul has no backward pass here: give it a.detach() and so on, or call it under torch.no_grad()")
     if a.device.type == "cpu" and not interpreted():
         raise ValueError('a is on the CPU, and kernels are compiled for the GPU in this process: move it by a.to("cuda")')
-    if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
-        raise ValueError(
-            "matmul has no backward pass here: give it a.detach() and b.detach(), or call it under torch.no_grad()"
-        )

@@ -1,0 +1,658 @@
+"""LayerNorm, finished: what lesson 13 arrives at, forward and backward, for any shape, stride and floating-point dtype.
+
+`layernorm(x, weight, bias, eps)` normalises along the last dimension, and torch's `.backward()` goes through it. Forward, a
+row is read once and written once. Backward, `x` and `dy` are read once if a row of each fits into a program beside the sums of
+two gradients; most longer rows are read twice.
+
+| kernel                | what it computes                                       | for                                       |
+|-----------------------|--------------------------------------------------------|-------------------------------------------|
+| `rows_kernel`         | the result, and a mean and 1/σ for each row            | rows that nearly fill a power of two      |
+| `blocks_kernel`       | the same, from a row in several blocks                 | other rows of up to `WIDEST` elements     |
+| `long_rows_kernel`    | the same, block after block, twice through a row       | longer rows                               |
+| `backward_kernel`     | dx, and partial sums over rows for dweight and dbias   | rows of up to `WIDEST_BACKWARD` elements* |
+| `row_means_kernel`    | the two means along each row that dx needs             | longer rows                               |
+| `columns_kernel`      | dx from these means, and the partial sums              | longer rows                               |
+| `column_sums_kernel`  | dweight and dbias, from the partial sums               | all                                       |
+
+* and of nearly 16384 in fp32: `backward_plan`.
+
+No two programs write to one place, and each sum is added up in an order that depends on shapes and the GPU alone. So the
+backward pass gives the same bits every time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+import triton
+import triton.language as tl
+from torch.autograd.function import once_differentiable
+
+from course_lib.kernels.softmax import VECTOR_BYTES, divided, widened
+
+WIDEST = 32768
+"""The longest row that one program holds in its registers."""
+WIDEST_BACKWARD = 8192
+"""The longest row that one program holds together with its gradient, and with the sums of two gradients, without spilling."""
+ROWS, COLUMNS, PROGRAMS = 4, 512, 8
+"""Of longer rows: the tile that a program computes at once, and how many programs there are for each multiprocessor."""
+RESOURCES_WITHOUT_GPU = (2, 64 * 1024)
+"""Multiprocessors, and bytes of shared memory, for Triton's interpreter, which runs one program after another anyway."""
+
+
+# --- kernels --------------------------------------------------------------------------------------------------------
+
+
+@triton.jit
+def multiple(number, VECTOR: tl.constexpr):
+    """The number itself, which is a multiple of VECTOR: said so that the compiler knows it, and loads in vectors."""
+    return number // VECTOR * VECTOR
+
+
+@triton.jit
+def rows_kernel(
+    x,
+    weight,
+    bias,
+    out,
+    mean_out,
+    rstd_out,
+    x_row_stride,
+    n_rows,
+    n_cols,
+    EPS: tl.constexpr,
+    VECTOR: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK_SIZE: tl.constexpr,
+):
+    """Each program computes ROWS whole rows, from a tile of ROWS × BLOCK_SIZE; BLOCK_SIZE is at least `n_cols`.
+
+    The variance is the mean of (x − mean)², in a second pass over the registers. E[x²] − mean² would need one pass only, and
+    loses all digits where the mean is large. `weight` and `bias` may be None, and so may `mean_out` and `rstd_out`. VECTOR
+    divides `n_cols` and the stride.
+    """
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
+    col = tl.arange(0, BLOCK_SIZE)[None, :]
+    in_row = col < multiple(n_cols, VECTOR)
+    there = row < n_rows
+    mask = in_row & there if ROWS > 1 else in_row
+    values = widened(tl.load(x + row * multiple(x_row_stride, VECTOR) + col, mask=mask, other=0.0))
+    mean = tl.sum(values, axis=1)[:, None] / n_cols
+    distance = tl.where(in_row, values - mean, 0.0)
+    rstd = 1.0 / tl.sqrt(tl.sum(distance * distance, axis=1)[:, None] / n_cols + EPS)
+    if mean_out is not None:
+        tl.store(mean_out + row, mean, mask=there)
+        tl.store(rstd_out + row, rstd, mask=there)
+    result = scaled(distance * rstd, weight, bias, col, in_row)
+    tl.store(out + row * multiple(n_cols, VECTOR) + col, result.to(out.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def scaled(normal, weight, bias, col, mask):
+    """Normalised elements times their columns' weights, plus their columns' biases."""
+    if weight is not None:
+        normal = normal * tl.load(weight + col, mask=mask, other=0.0).to(normal.dtype)
+    if bias is not None:
+        normal = normal + tl.load(bias + col, mask=mask, other=0.0).to(normal.dtype)
+    return normal
+
+
+@triton.jit
+def blocks_kernel(
+    x,
+    weight,
+    bias,
+    out,
+    mean_out,
+    rstd_out,
+    x_row_stride,
+    n_cols,
+    EPS: tl.constexpr,
+    VECTOR: tl.constexpr,
+    ENDS: tl.constexpr,
+    BLOCK_SIZE: tl.constexpr,
+    BLOCKS: tl.constexpr,
+):
+    """One row for each program, in as many blocks as it needs, not in one of the next power of two: at 5000 that would be 8192.
+
+    With ENDS, rows begin at any element, `x` is contiguous, and what does not fill a vector of VECTOR elements stands at two
+    ends (`divided`). Otherwise VECTOR is as in `rows_kernel`.
+    """
+    row = tl.program_id(0).to(tl.int64)
+    lanes = tl.arange(0, BLOCK_SIZE)
+    if ENDS:
+        start = row * n_cols
+        head, middle, end, end_mask = divided(start, n_cols, VECTOR)
+        source = tl.multiple_of(start + head, VECTOR)
+        target = source
+        middle = tl.multiple_of(middle, VECTOR)
+        end_values = widened(tl.load(x + start + end, mask=end_mask, other=0.0))
+    else:
+        head, middle = 0, multiple(n_cols, VECTOR)
+        source, target = row * multiple(x_row_stride, VECTOR), row * multiple(n_cols, VECTOR)
+    blocks = ()
+    for block in tl.static_range(BLOCKS):
+        col = block * BLOCK_SIZE + lanes
+        blocks = blocks + (tl.load(x + source + col, mask=col < middle, other=0.0),)
+    totals = widened(blocks[0])
+    for block in tl.static_range(1, BLOCKS):
+        totals += widened(blocks[block])
+    total = tl.sum(totals, axis=0)
+    if ENDS:
+        total += tl.sum(end_values, axis=0)
+    mean = total / n_cols
+
+    squares = tl.zeros_like(totals)
+    for block in tl.static_range(BLOCKS):
+        distance = tl.where(block * BLOCK_SIZE + lanes < middle, widened(blocks[block]) - mean, 0.0)
+        squares += distance * distance
+    variance = tl.sum(squares, axis=0)
+    if ENDS:
+        end_distance = tl.where(end_mask, end_values - mean, 0.0)
+        variance += tl.sum(end_distance * end_distance, axis=0)
+    rstd = 1.0 / tl.sqrt(variance / n_cols + EPS)
+    if mean_out is not None:
+        tl.store(mean_out + row, mean)
+        tl.store(rstd_out + row, rstd)
+
+    for block in tl.static_range(BLOCKS):
+        col = block * BLOCK_SIZE + lanes
+        result = scaled((widened(blocks[block]) - mean) * rstd, weight, bias, head + col, col < middle)
+        tl.store(out + target + col, result.to(out.dtype.element_ty), mask=col < middle)
+    if ENDS:
+        result = scaled(end_distance * rstd, weight, bias, end, end_mask)
+        tl.store(out + start + end, result.to(out.dtype.element_ty), mask=end_mask)
+
+
+@triton.jit
+def long_rows_kernel(
+    x,
+    weight,
+    bias,
+    out,
+    mean_out,
+    rstd_out,
+    x_row_stride,
+    n_cols,
+    EPS: tl.constexpr,
+    VECTOR: tl.constexpr,
+    BLOCK_SIZE: tl.constexpr,
+):
+    """One row for each program, of any length: once through it for its mean and variance, once more for the result.
+
+    Each lane keeps a mean of its own, and the squared distances from it, by Welford's update; lanes meet when the row is
+    through (B. P. Welford, Technometrics 4, 1962; T. F. Chan et al., The American Statistician 37, 1983).
+    """
+    row = tl.program_id(0).to(tl.int64)
+    source = x + row * multiple(x_row_stride, VECTOR)
+    target = out + row * multiple(n_cols, VECTOR)
+    n_cols = multiple(n_cols, VECTOR)
+    lanes = tl.arange(0, BLOCK_SIZE)
+    accumulated: tl.constexpr = tl.float64 if x.dtype.element_ty == tl.float64 else tl.float32
+    lane_mean = tl.zeros((BLOCK_SIZE,), accumulated)
+    squares = tl.zeros((BLOCK_SIZE,), accumulated)
+    turn = 0.0
+    for start in range(0, n_cols, BLOCK_SIZE):
+        mask = start + lanes < n_cols
+        values = widened(tl.load(source + start + lanes, mask=mask, other=0.0))
+        turn += 1.0
+        before = tl.where(mask, values - lane_mean, 0.0)
+        lane_mean += before / turn
+        squares += before * tl.where(mask, values - lane_mean, 0.0)
+    counts = tl.maximum((n_cols - lanes + BLOCK_SIZE - 1) // BLOCK_SIZE, 0).to(accumulated)
+    mean = tl.sum(lane_mean * counts, axis=0) / n_cols
+    between = (lane_mean - mean) * (lane_mean - mean) * counts
+    rstd = 1.0 / tl.sqrt((tl.sum(squares, axis=0) + tl.sum(between, axis=0)) / n_cols + EPS)
+    if mean_out is not None:
+        tl.store(mean_out + row, mean)
+        tl.store(rstd_out + row, rstd)
+    for start in range(0, n_cols, BLOCK_SIZE):
+        col = start + lanes
+        values = widened(tl.load(source + col, mask=col < n_cols, other=0.0))
+        result = scaled((values - mean) * rstd, weight, bias, col, col < n_cols)
+        tl.store(target + col, result.to(out.dtype.element_ty), mask=col < n_cols)
+
+
+@triton.jit
+def backward_kernel(
+    dy,
+    x,
+    weight,
+    mean,
+    rstd,
+    dx,
+    partials,
+    dy_row_stride,
+    x_row_stride,
+    n_rows,
+    n_cols,
+    VECTOR: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK_SIZE: tl.constexpr,
+    STAGES: tl.constexpr,
+):
+    """Of P programs, number p computes `dx` of the tiles p, p + P, …, of ROWS whole rows each, and sums over these rows.
+
+    `partials` has 2 × P rows: each program's part of dweight, and then each program's part of dbias. `dx` may be None, or
+    `partials`.
+    """
+    col = tl.arange(0, BLOCK_SIZE)[None, :]
+    in_row = col < multiple(n_cols, VECTOR)
+    computed: tl.constexpr = tl.float64 if x.dtype.element_ty == tl.float64 else tl.float32
+    if partials is not None:
+        dweight = tl.zeros((ROWS, BLOCK_SIZE), computed)
+        dbias = tl.zeros((ROWS, BLOCK_SIZE), computed)
+    if weight is not None:
+        weights = tl.load(weight + col, mask=in_row, other=0.0).to(computed)
+    first = tl.program_id(0).to(tl.int64) * ROWS
+    for tile in tl.range(first, n_rows, tl.num_programs(0) * ROWS, num_stages=STAGES):
+        row = tile + tl.arange(0, ROWS)[:, None]
+        there = row < n_rows
+        mask = in_row & there if ROWS > 1 else in_row
+        gradient = widened(tl.load(dy + row * multiple(dy_row_stride, VECTOR) + col, mask=mask, other=0.0))
+        values = widened(tl.load(x + row * multiple(x_row_stride, VECTOR) + col, mask=mask, other=0.0))
+        row_rstd = tl.load(rstd + row, mask=there, other=0.0)
+        normal = (values - tl.load(mean + row, mask=there, other=0.0)) * row_rstd
+        if partials is not None:
+            dweight += gradient * normal
+            dbias += gradient
+        if dx is not None:
+            if weight is not None:
+                gradient = gradient * weights
+            along = tl.sum(gradient * normal, axis=1)[:, None] / n_cols
+            level = tl.sum(gradient, axis=1)[:, None] / n_cols
+            result = (gradient - level - normal * along) * row_rstd
+            tl.store(dx + row * multiple(n_cols, VECTOR) + col, result.to(dx.dtype.element_ty), mask=mask)
+    if partials is not None:
+        place = tl.program_id(0).to(tl.int64) * multiple(n_cols, VECTOR) + col
+        tl.store(partials + place, tl.sum(dweight, axis=0)[None, :], mask=in_row)
+        place += tl.num_programs(0).to(tl.int64) * multiple(n_cols, VECTOR)
+        tl.store(partials + place, tl.sum(dbias, axis=0)[None, :], mask=in_row)
+
+
+@triton.jit
+def row_means_kernel(
+    dy, x, weight, mean, rstd, means, dy_row_stride, x_row_stride, n_cols, VECTOR: tl.constexpr, BLOCK_SIZE: tl.constexpr
+):
+    """One row of any length for each program: the means of g = dy · weight, and of g · x̂. `means` has a row for each."""
+    row = tl.program_id(0).to(tl.int64)
+    dy += row * multiple(dy_row_stride, VECTOR)
+    x += row * multiple(x_row_stride, VECTOR)
+    lanes = tl.arange(0, BLOCK_SIZE)
+    row_mean, row_rstd = tl.load(mean + row), tl.load(rstd + row)
+    level = tl.zeros((BLOCK_SIZE,), row_mean.dtype)
+    along = tl.zeros((BLOCK_SIZE,), row_mean.dtype)
+    for start in range(0, n_cols, BLOCK_SIZE):
+        col = start + lanes
+        mask = col < multiple(n_cols, VECTOR)
+        g = widened(tl.load(dy + col, mask=mask, other=0.0))
+        if weight is not None:
+            g = g * tl.load(weight + col, mask=mask, other=0.0).to(g.dtype)
+        level += g
+        along += g * (widened(tl.load(x + col, mask=mask, other=0.0)) - row_mean) * row_rstd
+    tl.store(means + row, tl.sum(level, axis=0) / n_cols)
+    tl.store(means + tl.num_programs(0) + row, tl.sum(along, axis=0) / n_cols)
+
+
+@triton.jit
+def columns_kernel(
+    dy,
+    x,
+    weight,
+    mean,
+    rstd,
+    means,
+    dx,
+    partials,
+    dy_row_stride,
+    x_row_stride,
+    n_rows,
+    n_cols,
+    VECTOR: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """Program (c, p) of a grid with P columns computes COLUMNS columns of `dx`, and sums over rows, for the tiles p, p + P, …
+
+    `means` are those of `row_means_kernel`; `dx` and `partials` are as in `backward_kernel`.
+    """
+    col = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    in_row = col < multiple(n_cols, VECTOR)
+    computed: tl.constexpr = tl.float64 if x.dtype.element_ty == tl.float64 else tl.float32
+    if partials is not None:
+        dweight = tl.zeros((ROWS, COLUMNS), computed)
+        dbias = tl.zeros((ROWS, COLUMNS), computed)
+    if weight is not None:
+        weights = tl.load(weight + col, mask=in_row, other=0.0).to(computed)
+    first = tl.program_id(1).to(tl.int64) * ROWS
+    for tile in tl.range(first, n_rows, tl.num_programs(1) * ROWS):
+        row = tile + tl.arange(0, ROWS)[:, None]
+        there = row < n_rows
+        mask = in_row & there
+        gradient = widened(tl.load(dy + row * multiple(dy_row_stride, VECTOR) + col, mask=mask, other=0.0))
+        values = widened(tl.load(x + row * multiple(x_row_stride, VECTOR) + col, mask=mask, other=0.0))
+        row_rstd = tl.load(rstd + row, mask=there, other=0.0)
+        normal = (values - tl.load(mean + row, mask=there, other=0.0)) * row_rstd
+        if partials is not None:
+            dweight += gradient * normal
+            dbias += gradient
+        if dx is not None:
+            if weight is not None:
+                gradient = gradient * weights
+            level = tl.load(means + row, mask=there, other=0.0)
+            along = tl.load(means + n_rows + row, mask=there, other=0.0)
+            result = (gradient - level - normal * along) * row_rstd
+            tl.store(dx + row * multiple(n_cols, VECTOR) + col, result.to(dx.dtype.element_ty), mask=mask)
+    if partials is not None:
+        place = tl.program_id(1).to(tl.int64) * multiple(n_cols, VECTOR) + col
+        tl.store(partials + place, tl.sum(dweight, axis=0)[None, :], mask=in_row)
+        place += tl.num_programs(1).to(tl.int64) * multiple(n_cols, VECTOR)
+        tl.store(partials + place, tl.sum(dbias, axis=0)[None, :], mask=in_row)
+
+
+@triton.jit
+def column_sums_kernel(partials, out, n_parts, n_cols, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """Program (c, k) adds up COLUMNS columns of table k: `partials` has tables of `n_parts` rows, `out` a row for each."""
+    table = tl.program_id(1).to(tl.int64)
+    col = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    total = tl.zeros((ROWS, COLUMNS), partials.dtype.element_ty)
+    for start in range(0, n_parts, ROWS):
+        part = start + tl.arange(0, ROWS)[:, None]
+        mask = (part < n_parts) & (col < n_cols)[None, :]
+        total += tl.load(partials + (table * n_parts + part) * n_cols + col[None, :], mask=mask, other=0.0)
+    tl.store(out + table * n_cols + col, tl.sum(total, axis=0).to(out.dtype.element_ty), mask=col < n_cols)
+
+
+# --- which kernel, and how it is launched ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How rows of one length are computed."""
+
+    kernel: Literal["rows", "blocks", "long"]
+    block_size: int
+    num_warps: int
+    rows: int = 1
+    """Rows of a tile."""
+    stages: int = 1
+    """Tiles that a program deals with at once (backward)."""
+    programs: int = 1
+    """Programs for each multiprocessor (backward)."""
+    registers: int | None = None
+    """The most registers that a thread may have, so that more programs run at once; None leaves it to the compiler."""
+
+
+@functools.cache
+def plan(n_cols: int, itemsize: int, vector: int = 16, *, contiguous: bool = True) -> Plan:
+    """The plan for the forward pass over rows of `n_cols` elements of `itemsize` bytes.
+
+    `vector` divides all rows' beginnings and lengths; `contiguous` rows follow each other without a gap, from an address that
+    is a multiple of 16. Chosen on an H200; benchmarks/README.md says what was tried.
+
+    >>> plan(4096, 4), plan(5000, 2, vector=8).kernel
+    (Plan(kernel='rows', block_size=4096, num_warps=16, rows=1, stages=1, programs=1, registers=None), 'blocks')
+    """
+    block_size = max(triton.next_power_of_2(n_cols), 16)
+    if block_size > WIDEST // max(1, itemsize // 4):
+        return Plan("long", 8192 if itemsize < 8 else 2048, 8)
+    if block_size <= 1024 and itemsize == 2:
+        return Plan("rows", block_size, 4, rows=2048 // block_size)
+    if block_size <= 1024:
+        return Plan("rows", block_size, 8, rows=4096 // block_size)
+    narrow = vector * itemsize < VECTOR_BYTES
+    if itemsize == 2 and (n_cols > 8192 or narrow or n_cols <= 0.85 * block_size) and (contiguous or not narrow):
+        num_warps = max(4, triton.next_power_of_2(triton.cdiv(n_cols, 32 * 112)))
+        registers = {4: 128, 8: 80}.get(num_warps) if n_cols > 8192 else None
+        return Plan("blocks", 256 * num_warps, num_warps, registers=registers)
+    if itemsize == 4 and (contiguous if narrow else n_cols <= 0.85 * block_size):
+        num_warps = triton.next_power_of_2(triton.cdiv(n_cols, 32 * 56))
+        return Plan("blocks", 128 * num_warps, num_warps)
+    if itemsize == 2:
+        return Plan("rows", block_size, {2048: 4, 4096: 8, 8192: 8}.get(block_size, block_size // 1024))
+    num_warps = {2048: 8, 4096: 16, 8192: 16}.get(block_size, 32)
+    return Plan("rows", block_size, num_warps, registers=32 if (block_size, itemsize) == (16384, 4) else None)
+
+
+@functools.cache
+def backward_plan(n_cols: int, itemsize: int, most_shared: int) -> Plan:
+    """The plan for the backward pass, with `most_shared` bytes of shared memory for a program.
+
+    Tiles that are on their way wait there, one of `x` and of `dy` each: with three stages two of both.
+
+    >>> backward_plan(4096, 4, 227 * 1024).stages, backward_plan(8192, 4, 64 * 1024).stages
+    (3, 1)
+    """
+    block_size = max(triton.next_power_of_2(n_cols), 16)
+    nearly_full = itemsize == 4 and n_cols % 4 == 0 and 14336 < n_cols <= 16384  # it spills, and is the lesser evil
+    if block_size > WIDEST_BACKWARD // max(1, itemsize // 4) and not nearly_full:
+        return Plan("long", 2048 if itemsize < 8 else 1024, 8)
+    if block_size <= 1024:
+        return Plan("rows", block_size, 8, rows=4096 // block_size, programs=2)
+    waiting = 2 * 2 * block_size * itemsize + 1024 * 8
+    programs = 2 if block_size <= 2048 or (block_size == 4096 and itemsize == 2) else 1
+    if programs * waiting <= most_shared:
+        return Plan("rows", block_size, 4 if block_size <= 2048 else 8, stages=3, programs=programs)
+    return Plan("rows", block_size, min(16, max(4, block_size // 512)), programs=2 if block_size <= 4096 else 1)
+
+
+def layernorm(
+    x: torch.Tensor, weight: torch.Tensor | None = None, bias: torch.Tensor | None = None, eps: float = 1e-5
+) -> torch.Tensor:
+    """(x − mean) / √(variance + eps) · weight + bias along the last dimension, as `torch.nn.functional.layer_norm` has it.
+
+    `x` has any shape and strides, and is fp16, bf16, fp32 or fp64; it is computed in fp32, fp64 in fp64. The result is new,
+    contiguous, and of `x`'s dtype. `weight` and `bias` have as many elements as a row; None stands for ones, and for zeros.
+    Gradients go through it, once: those of gradients do not. Runs on the current stream of `x`'s GPU, or in Triton's
+    interpreter.
+
+    Raises `TypeError` for what are not such tensors, and `ValueError` for other shapes and places.
+
+    >>> from course_lib import trace
+    >>> trace(layernorm, torch.tensor([[1.0, 3.0], [7.0, 5.0]]), None, None, 3.0).result.tolist()
+    [[-0.5, 0.5], [0.5, -0.5]]
+    """
+    _check(x, weight, bias)
+    if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in (x, weight, bias)):
+        return _LayerNorm.apply(x, weight, bias, float(eps))
+    return forward(_rows(x), weight, bias, float(eps)).view(x.shape)
+
+
+class _LayerNorm(torch.autograd.Function):
+    """`layernorm` for torch's autograd. Of a row, its mean and 1/σ are kept: 8 bytes, which save two sums over the row."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None, eps: float) -> torch.Tensor:
+        rows = _rows(x)
+        mean, rstd = (torch.empty(rows.shape[0], dtype=_computed(x), device=x.device) for _ in range(2))
+        out = forward(rows, weight, bias, eps, mean, rstd)
+        ctx.save_for_backward(x, weight, mean, rstd)
+        ctx.bias_dtype = None if bias is None else bias.dtype
+        return out.view(x.shape)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None, None]:
+        x, weight, mean, rstd = ctx.saved_tensors
+        for_x, for_weight, for_bias, _ = ctx.needs_input_grad
+        dx, dweight, dbias = layernorm_backward(dy, x, weight, mean, rstd, for_x=for_x, for_parameters=for_weight or for_bias)
+        if dbias is not None and ctx.bias_dtype is not None:
+            dbias = dbias.to(ctx.bias_dtype)
+        return dx, dweight if for_weight else None, dbias if for_bias else None, None
+
+
+def layernorm_backward(
+    dy: torch.Tensor,
+    x: torch.Tensor,
+    weight: torch.Tensor | None,
+    mean: torch.Tensor,
+    rstd: torch.Tensor,
+    *,
+    for_x: bool = True,
+    for_parameters: bool = True,
+) -> tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]:
+    """The gradients of `layernorm` with respect to `x`, weight and bias, from that of its result; None for what is not wanted.
+
+    `mean` and `rstd` have the mean and 1/σ of each row, as `forward` writes them. `dx` is contiguous and of `x`'s dtype; the
+    gradients of weight and bias are of the weight's, or as computed where there is no weight.
+    """
+    n_cols = x.shape[-1]
+    rows, gradients = _rows(x), _rows(dy)
+    dx = torch.empty(x.shape, dtype=x.dtype, device=x.device) if for_x else None
+    parameter_dtype = _computed(x) if weight is None else weight.dtype
+    if x.numel() == 0:
+        dweight, dbias = torch.zeros(2, n_cols, dtype=parameter_dtype, device=x.device) if for_parameters else (None, None)
+        return dx, dweight, dbias
+    weight = None if weight is None else weight.contiguous()
+    how = backward_plan(n_cols, x.element_size(), _resources(x.device)[1])
+    with _on_device_of(x):
+        partials = backward(gradients, rows, weight, mean, rstd, dx, how, partial=for_parameters)
+        sums = None if partials is None else column_sums(partials, parameter_dtype)
+    return dx, *((None, None) if sums is None else sums)
+
+
+def forward(
+    x: torch.Tensor,
+    weight: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    eps: float,
+    mean: torch.Tensor | None = None,
+    rstd: torch.Tensor | None = None,
+    how: Plan | None = None,
+) -> torch.Tensor:
+    """LayerNorm of each row of the matrix `x`, whose rows are contiguous; writes their means and 1/σ, if it is told where."""
+    n_rows, n_cols = x.shape
+    out = torch.empty(n_rows, n_cols, dtype=x.dtype, device=x.device)
+    if x.numel() == 0:
+        return out
+    vector = _vector(x, out)
+    if how is None:
+        starts = x.stride(0) == n_cols and x.data_ptr() % VECTOR_BYTES == out.data_ptr() % VECTOR_BYTES == 0
+        how = plan(n_cols, x.element_size(), vector, contiguous=starts)
+    weight, bias = (None if tensor is None else tensor.contiguous() for tensor in (weight, bias))
+    n_programs, kernel, numbers, constants = arguments(x, how, vector)
+    tensors = (x, weight, bias, out, mean, rstd)
+    with _on_device_of(x):
+        kernel[(n_programs,)](*tensors, *numbers, EPS=eps, **constants, **_options(how))
+    return out
+
+
+def arguments(x: torch.Tensor, how: Plan, vector: int) -> tuple[int, Any, tuple[int, ...], dict[str, int]]:
+    """How many programs a plan of the forward pass takes, of which kernel; its numbers, and its constants but for EPS."""
+    n_rows, n_cols = x.shape
+    constants = {"VECTOR": vector, "BLOCK_SIZE": how.block_size}
+    if how.kernel == "rows":
+        numbers = (x.stride(0), n_rows, n_cols)
+        return triton.cdiv(n_rows, how.rows), rows_kernel, numbers, {**constants, "ROWS": how.rows}
+    if how.kernel == "long":
+        return n_rows, long_rows_kernel, (x.stride(0), n_cols), constants
+    whole = VECTOR_BYTES // x.element_size()
+    constants |= {"ENDS": vector < whole, "VECTOR": max(vector, whole), "BLOCKS": triton.cdiv(n_cols, how.block_size)}
+    return n_rows, blocks_kernel, (x.stride(0), n_cols), constants
+
+
+def _options(how: Plan) -> dict[str, int]:
+    return {"num_warps": how.num_warps, **({"maxnreg": how.registers} if how.registers else {})}
+
+
+def backward(
+    dy: torch.Tensor,
+    x: torch.Tensor,
+    weight: torch.Tensor | None,
+    mean: torch.Tensor,
+    rstd: torch.Tensor,
+    dx: torch.Tensor | None,
+    how: Plan,
+    *,
+    partial: bool,
+) -> torch.Tensor | None:
+    """Write `dx` of a matrix; the partial sums of dweight and of dbias, of shape (2, P, n_cols), if they are wanted."""
+    n_rows, n_cols = x.shape
+    multiprocessors, _ = _resources(x.device)
+    columns = triton.cdiv(n_cols, COLUMNS) if how.kernel == "long" else 1
+    most = triton.cdiv(PROGRAMS * multiprocessors, columns) if how.kernel == "long" else how.programs * multiprocessors
+    n_programs = min(triton.cdiv(n_rows, ROWS if how.kernel == "long" else how.rows), most)
+    partials = torch.empty(2, n_programs, n_cols, dtype=mean.dtype, device=x.device) if partial else None
+    tensors, strides, vector = (dy, x, weight, mean, rstd), (dy.stride(0), x.stride(0)), _vector(dy, x)
+    if how.kernel == "rows":
+        constants = {"VECTOR": vector, "ROWS": how.rows, "BLOCK_SIZE": how.block_size, "STAGES": how.stages}
+        sizes = (n_rows, n_cols)
+        backward_kernel[(n_programs,)](*tensors, dx, partials, *strides, *sizes, **constants, **_options(how))
+        return partials
+    means = torch.empty(2, n_rows, dtype=mean.dtype, device=x.device)
+    if dx is not None:
+        constants = {"VECTOR": vector, "BLOCK_SIZE": how.block_size}
+        row_means_kernel[(n_rows,)](*tensors, means, *strides, n_cols, **constants, **_options(how))
+    constants = {"VECTOR": vector, "ROWS": ROWS, "COLUMNS": COLUMNS}
+    columns_kernel[(columns, n_programs)](*tensors, means, dx, partials, *strides, n_rows, n_cols, **constants)
+    return partials
+
+
+def column_sums(partials: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The sums over the middle of three dimensions."""
+    n_tables, n_parts, n_cols = partials.shape
+    out = torch.empty(n_tables, n_cols, dtype=dtype, device=partials.device)
+    column_sums_kernel[(triton.cdiv(n_cols, 32), n_tables)](partials, out, n_parts, n_cols, ROWS=64, COLUMNS=32)
+    return out
+
+
+def _rows(x: torch.Tensor) -> torch.Tensor:
+    """A tensor as a matrix of its rows, each of which is contiguous: a view, if `x` allows it, or a copy."""
+    x = x.resolve_neg()  # torch.imag of a conjugate holds the negatives of what lies in memory
+    n_cols = x.shape[-1]
+    rows = x.reshape(math.prod(x.shape[:-1]), n_cols)
+    return rows if n_cols == 1 or rows.stride(1) == 1 else rows.contiguous()
+
+
+def _vector(*matrices: torch.Tensor) -> int:
+    """The most elements, up to 16, that lengths of rows and what lies between their beginnings are multiples of."""
+    return math.gcd(16, matrices[0].shape[1], *(matrix.stride(0) for matrix in matrices))
+
+
+def _computed(x: torch.Tensor) -> torch.dtype:
+    return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
+@functools.cache
+def _resources(device: torch.device) -> tuple[int, int]:
+    """How many multiprocessors a device has, and how many bytes of shared memory a program may have at most."""
+    if interpreted():
+        return RESOURCES_WITHOUT_GPU
+    properties = triton.runtime.driver.active.utils.get_device_properties(device.index or 0)
+    return properties["multiprocessor_count"], properties["max_shared_mem"]
+
+
+def interpreted() -> bool:
+    """Whether kernels of this module run in Triton's interpreter; Triton decides that where `@triton.jit` is written."""
+    return not isinstance(rows_kernel, triton.JITFunction)
+
+
+def _check(x: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None) -> None:
+    """Raise for what `layernorm` cannot do, and say what to do instead."""
+    named = {"x": x} | {name: one for name, one in (("weight", weight), ("bias", bias)) if one is not None}
+    for name, tensor in named.items():
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"{name} is a torch tensor, not a {type(tensor).__name__}: torch.as_tensor makes one")
+        if tensor.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+            raise TypeError(f"{name} is fp16, bf16, fp32 or fp64, not {tensor.dtype}: convert it, for example by .float()")
+        if tensor.layout != torch.strided:
+            raise TypeError(f"{name} is a dense tensor, not {tensor.layout}: convert it by .to_dense()")
+        if tensor.device != x.device:
+            raise ValueError(f"{name} is on {tensor.device}, and x on {x.device}: move it by .to(x.device)")
+    if x.dim() == 0:
+        raise ValueError("x has no dimension to normalise along: x.view(1) has one")
+    for name, tensor in named.items():
+        if name != "x" and tensor.shape != x.shape[-1:]:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}, and rows of x have {x.shape[-1]} elements")
+    if x.device.type == "cpu" and not interpreted():
+        raise ValueError('x is on the CPU, and kernels are compiled for the GPU in this process: move it by x.to("cuda")')
+
+
+def _on_device_of(x: torch.Tensor) -> contextlib.AbstractContextManager[object]:
+    """Triton launches on the current GPU, which need not be the one that `x` is on."""
+    return torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext()
