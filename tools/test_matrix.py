@@ -23,7 +23,10 @@ from pathlib import Path
 from tools.build import AT_ONCE, ROOT
 
 VERSIONS = ("3.6", "3.7.1", "3.8", "3.9")
-TESTS = "judge advice versions sandbox compiling compiled cuda pretend_gpu spelling in_a_notebook bundle memory compare".split()
+TESTS = (
+    "judge advice versions sandbox compiling compiled cuda pretend_gpu spelling in_a_notebook bundle memory compare "
+    "hooks interpreter_limits softmax persistent layernorm matmul attention"
+).split()
 """The tests of tests/ that depend on Triton, directly or by its processes. The rest would answer the same."""
 FOLDER = ROOT / ".matrix"
 
