@@ -89,8 +89,6 @@ class Exercise:
     works_on: WorksOn = "gpu"
     straddle: Callable[[int], tuple[Params, ...]] = lambda block: ()
     tolerance: Tolerance = Tolerance()
-    in_place: bool = False
-    """Whether the answer may change its arguments and return one of them."""
     torch_may: Literal["allocate", "copy"] = "copy"
     """What the launcher may leave to torch: only allocation and views, or also copies (`clone`, `contiguous`)."""
     targets: tuple[int, ...] = (75, 80, 90)

@@ -64,10 +64,9 @@ def _judge_call(work: Work, case: CaseRun, call: Call, returned: Finding | None)
     finding = finding or returned or (None if empty else _by_torch(work.exercise, call)) or _outside(call)
     if finding or call.result_view is None:
         return finding
-    inputs = () if work.exercise.in_place else work.exercise.parameters
-    if inputs:
-        before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
-        finding = memory.input_changed(trace, before, call.after, inputs, call.changed)
+    inputs = work.exercise.parameters
+    before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
+    finding = memory.input_changed(trace, before, call.after, inputs, call.changed)
     result, source = call.result_view, call.source_view
     zeros = work.exercise.zeros_may_stay and result.argument is None and not result.fresh and source is None
     return finding or (None if zeros else memory.unwritten(trace, result, inputs, source)) or _unreachable(call)

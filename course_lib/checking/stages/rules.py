@@ -46,7 +46,5 @@ def _forbidden(work: Work, call: Call) -> Finding | None:
 
 
 def _changed(work: Work, case: CaseRun, call: Call) -> Finding | None:
-    if work.exercise.in_place:
-        return None
     before = [a if isinstance(a, torch.Tensor) else None for a in case.arguments]
     return memory.input_changed(call.trace, before, call.after, work.exercise.parameters, call.changed)
