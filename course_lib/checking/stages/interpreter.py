@@ -5,6 +5,7 @@ from __future__ import annotations
 from course_lib.checking.findings import Finding
 from course_lib.checking.stages.cases import larger_half, make_again, make_case, make_cases, run_cases
 from course_lib.checking.stages.memory import use_of_memory
+from course_lib.checking.stages.values import values
 from course_lib.checking.stages.work import AGAIN, CaseRun, Work, label
 
 MOST_STRADDLING = 3
@@ -15,7 +16,8 @@ def interpret(work: Work) -> list[Finding]:
     """Run the answer on every case in the interpreter, the smaller half first, then on those around its block size.
 
     These may show it to use another block size for longer data, and call for further cases. What smaller cases show, larger
-    ones need not: they would take long for an answer that starts far too many programs.
+    ones need not: they would take long for an answer that starts far too many programs. Values that are wrong in some of the
+    exercise's own cases are enough, too.
     """
     cases = make_cases(work)
     large = larger_half(cases)
@@ -28,8 +30,8 @@ def interpret(work: Work) -> list[Finding]:
         return findings
     blocks = _common_tiles(work.cases) | _longest_tile(work.cases)
     for _ in range(MOST_STRADDLING):
-        if use_of_memory(work):
-            return []  # the small cases show it already: no need to go on to larger ones
+        if use_of_memory(work) or values(work):
+            return []  # the cases so far show it already: no need to go on to larger ones
         labels = {case.label for case in work.cases}
         around = (case for block in sorted(blocks) for case in work.exercise.straddle(block))
         more = {label(case): case for case in around if label(case) not in labels}

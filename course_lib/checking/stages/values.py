@@ -28,12 +28,6 @@ def values(work: Work) -> list[Finding]:
     explains something only if it is so in every case that has three or more and expects different ones. Inputs of
     special values, infinities among them, are looked at once ordinary numbers are right.
     """
-    if work.value_findings is None:
-        work.value_findings = _values(work)
-    return work.value_findings
-
-
-def _values(work: Work) -> list[Finding]:
     found = list(in_order(work, _values_of_case))
     found = [finding for finding in found if finding.kind != "no_verdict"] or found[:1]  # what is surely wrong comes first
     for kind_of_inputs in ("finite", "ordinary"):
@@ -67,6 +61,12 @@ def _of_all_cases(work: Work, finding: Finding) -> Finding:
 
 
 def _values_of_case(work: Work, case: CaseRun) -> Finding | None:
+    if case.label not in work.value_findings:
+        work.value_findings[case.label] = _compared(work, case)
+    return work.value_findings[case.label]
+
+
+def _compared(work: Work, case: CaseRun) -> Finding | None:
     found = ((call, in_words(call, difference(work, case, call))) for call in case.calls)
     call, finding = next(((call, finding) for call, finding in found if finding), (None, None))
     if call is not None and finding is not None and call.variation in KINDS_OF_VARIATIONS:

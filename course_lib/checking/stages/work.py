@@ -61,8 +61,8 @@ class Work:
     skipped: list[Skipped] = field(default_factory=list)
     memory_findings: dict[str, Finding | None] = field(default_factory=dict)
     """What the use of memory in a case came to, by the case's label: two stages ask, and it is judged once."""
-    value_findings: list[Finding] | None = None
-    """What the comparison with the reference came to, once it was made; two stages ask here, too."""
+    value_findings: dict[str, Finding | None] = field(default_factory=dict)
+    """What the comparison with the reference came to in a case, by the case's label; several stages ask here, too."""
     code: dict[tuple[str, int], tuple[LaunchCode, ...]] = field(default_factory=dict)
     """The compiled code of a case's launches by the case's label and the target, if the exercise asks something of it."""
     programs: dict[str, list[Programs]] = field(default_factory=dict)
