@@ -2,7 +2,7 @@
 
     python -m benchmarks.matmul                   everything, into course_lib/data/matmul-<gpu>.json
     python -m benchmarks.matmul --quick           some sizes, two rounds: shown, and written only with --out FILE
-    python -m benchmarks.matmul --only side=4096 k=512
+    python -m benchmarks.matmul --only side=4096 k=64
 
 Beside ours stand two of its parts: the same kernel without tile copying, and the same kernel taking the tiles row by row.
 """
@@ -26,7 +26,7 @@ SQUARES = [Case("float16", Product(side, side, side), ("cold",), side in QUICK) 
 OTHERS = [
     *(Case("bfloat16", Product(side, side, side)) for side in (4096, 8192)),
     Case("float32", Product(4096, 4096, 4096)),
-    *(Case("float16", Product(*shape)) for shape in ((4096, 4096, 4095), (64, 8192, 8192), (8192, 8192, 512))),
+    *(Case("float16", Product(*shape)) for shape in ((4096, 4096, 4095), (64, 8192, 8192), (8192, 8192, 64))),
 ]
 
 ROWS = 512
