@@ -26,6 +26,7 @@ from course_lib.catalog import (
     lesson_10,
     lesson_11,
     lesson_12,
+    lesson_16,
 )
 from course_lib.catalog.model import Exercise, Lesson, Quiz
 from course_lib.errors import PlainError
@@ -44,6 +45,7 @@ LESSONS: tuple[Lesson, ...] = (
     lesson_10.LESSON,
     lesson_11.LESSON,
     lesson_12.LESSON,
+    lesson_16.LESSON,
 )
 
 
