@@ -2,26 +2,72 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import itertools
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
-import triton
-import triton.language as tl
 
-from course_lib import catalog, compile_for, quiz, trace
+from course_lib import catalog
 from course_lib.catalog.lesson_16 import LESSON, LINES, NARROW_WARPS, READ_PTX, WARPS, naive_over_fused
 from course_lib.catalog.model import Quiz
+from course_lib.checking.quiz import quiz
+from course_lib.checking.trace import trace
+from course_lib.machine.compiled import compile_for
+from tools import sources
 
-TEXT = (Path(__file__).parents[1] / "lessons" / "16_self_check.md").read_text(encoding="utf-8")
+SOURCE = Path(__file__).parents[1] / "lessons" / "16_self_check.md"
+TEXT = SOURCE.read_text(encoding="utf-8")
 QUIZZES = tuple(item for item in LESSON.items if isinstance(item, Quiz))
 
 
 @pytest.fixture(autouse=True)
 def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COURSE_STATE_DIR", str(tmp_path / "state"))
+
+
+HEADER = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def masked_softmax_kernel(x_ptr, y_ptr, n_cols, MASK_LOAD: tl.constexpr, MASK_STORE: tl.constexpr, OTHER: tl.constexpr):
+    columns = tl.arange(0, 8)
+    inside = columns < n_cols
+    if MASK_LOAD:
+        x = tl.load(x_ptr + columns, mask=inside, other=-float("inf")) if OTHER else tl.load(x_ptr + columns, mask=inside)
+    else:
+        x = tl.load(x_ptr + columns)
+    e = tl.exp(x - tl.max(x, axis=0))
+    tl.store(y_ptr + columns, e / tl.sum(e, axis=0), mask=inside | (not MASK_STORE))
+
+
+def masked_softmax(x, mask_load, mask_store, other):
+    y = torch.empty_like(x)
+    masked_softmax_kernel[(1,)](x, y, x.shape[1], mask_load, mask_store, other)
+    return y
+"""
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The functions of the lesson and those above, in a module of their own."""
+    cells = [cell.source for cell in sources.read_source(SOURCE).cells if cell.cell_type == "code"]
+    functions = [node for cell in cells for node in ast.parse(cell).body if isinstance(node, ast.FunctionDef)]
+    path = tmp_path_factory.mktemp("lesson") / "functions_of_lesson_16.py"
+    path.write_text("\n\n\n".join([HEADER, *map(ast.unparse, functions)]) + "\n", encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 # --- the questions ----------------------------------------------------------------------------------------------------
@@ -113,64 +159,49 @@ def test_what_bounds_is_told_in_figures_that_hold() -> None:
     assert f"{4 * round(figures[3])} GB/s" in explanation
 
 
-@triton.jit
-def tile_sum_kernel(x_ptr, y_ptr, BLOCK_SIZE: tl.constexpr):
-    tl.store(y_ptr, tl.sum(tl.load(x_ptr + tl.arange(0, BLOCK_SIZE)), axis=0))
-
-
-def test_the_listing_is_of_so_many_warps_and_elements() -> None:
+def test_the_listing_is_of_so_many_warps_and_elements(lesson: ModuleType) -> None:
     warps, elements = READ_PTX.expected()
     x, y = torch.empty(elements, device="meta"), torch.empty(1, device="meta")
-    ptx = compile_for(tile_sum_kernel, x, y, BLOCK_SIZE=elements, target="sm_90", num_warps=warps).ptx
+    ptx = compile_for(lesson.tile_sum_kernel, x, y, BLOCK_SIZE=elements, target="sm_90", num_warps=warps).ptx
     before, after = ptx.split("bar.sync", 1)
     assert before.count("ld.global.v4") * 4 * 32 * warps == elements
     assert 2 ** before.count("shfl.sync.bfly") == 32
     assert 2 ** after.count("shfl.sync.bfly") == warps
 
 
-@triton.jit
-def tile_copy_kernel(x_ptr, y_ptr, BLOCK_SIZE: tl.constexpr):
-    places = tl.arange(0, BLOCK_SIZE)
-    tl.store(y_ptr + places, tl.load(x_ptr + places))
-
-
-def test_loads_become_narrow_at_so_many_warps() -> None:
+def test_loads_become_narrow_at_so_many_warps(lesson: ModuleType) -> None:
     x = torch.empty(1024, device="meta")
     narrow = []
     for warps in WARPS:
-        code = compile_for(tile_copy_kernel, x, x, BLOCK_SIZE=1024, target="sm_90", num_warps=warps)
+        code = compile_for(lesson.tile_copy_kernel, x, x, BLOCK_SIZE=1024, target="sm_90", num_warps=warps)
         if not code.count("LDG.128"):
             narrow.append(warps)
     assert narrow == NARROW_WARPS.expected()
 
 
-@triton.jit
-def masked_softmax_kernel(x_ptr, y_ptr, n_cols, MASK_LOAD: tl.constexpr, MASK_STORE: tl.constexpr, OTHER: tl.constexpr):
-    columns = tl.arange(0, 8)
-    inside = columns < n_cols
-    if MASK_LOAD:
-        x = tl.load(x_ptr + columns, mask=inside, other=-float("inf")) if OTHER else tl.load(x_ptr + columns, mask=inside)
-    else:
-        x = tl.load(x_ptr + columns)
-    e = tl.exp(x - tl.max(x, axis=0))
-    tl.store(y_ptr + columns, e / tl.sum(e, axis=0), mask=inside | (not MASK_STORE))
-
-
-def masked_softmax(x, mask_load, mask_store, other):
-    y = torch.empty_like(x)
-    masked_softmax_kernel[(1,)](x, y, x.shape[1], mask_load, mask_store, other)
-    return y
-
-
 VERSIONS = ((True, True, False), (True, False, True), (False, True, True))
 
 
-def test_what_a_missing_mask_does() -> None:
+def test_what_a_missing_mask_does(lesson: ModuleType) -> None:
     x = torch.tensor([[-3.0, -2.0, -4.0, -1.0, -5.0]])
     found = []
     for version in VERSIONS:
-        run = trace(masked_softmax, x, *version)
+        run = trace(lesson.masked_softmax, x, *version)
         strays = any(len(event.outside) for event in run.events)
         values = not torch.allclose(run.result, torch.softmax(x, -1))
         found.append("both" if values and strays else "values" if values else "strays" if strays else "neither")
     assert found == catalog.quiz("mask_left_out").expected()
+
+
+def test_the_line_to_blame_is_the_loop(lesson: ModuleType) -> None:
+    text = next(line for line in TEXT.splitlines() if line.endswith(f"# {catalog.quiz('faulty_line').expected()}"))
+    assert "tl.range(row_start, n_rows):" in text
+    run = trace(lesson.rescan_softmax, torch.randn(7, 5))
+    stores = [int(event.elements[0]) // 5 for event in run.events if event.kind == "store"]
+    assert [stores.count(row) for row in range(7)] == [1, 2, 3, 4, 4, 4, 4]
+
+
+def test_where_reads_all_and_a_mask_reads_few(lesson: ModuleType) -> None:
+    x = torch.randn(256)
+    read = [sum(len(event.elements) for event in trace(call, x).reads(x)) for call in (lesson.chosen, lesson.masked)]
+    assert read == catalog.quiz("where_or_mask").expected()[:2]
