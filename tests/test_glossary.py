@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import nbformat
 import pytest
 from typer.testing import CliRunner
 
@@ -15,7 +16,7 @@ from course_lib import catalog
 from course_lib.__main__ import app
 from course_lib.catalog.glossary import TERMS, Term, UnknownTerm, find_term
 from course_lib.words import glossary, told
-from tools import index
+from tools import book, index
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = index.page(catalog.LESSONS, TERMS)
@@ -127,3 +128,10 @@ def test_an_unwritten_lesson_is_not_on_the_page_and_no_word_may_lead_there() -> 
 def test_a_bar_in_a_meaning_does_not_end_its_cell() -> None:
     page = index.page(catalog.LESSONS[:1], [Term("or", "Written `a | b`.", "00")])
     assert r"| or | Written `a \| b`. |  | [00]" in page
+
+
+def test_in_the_book_links_lead_from_page_to_page() -> None:
+    text = "[a](../INDEX.md) [b](INDEX.md) [c](notebooks/00_start_here.ipynb#x) [d](https://example.org/a.ipynb)"
+    shown = book.as_html(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)]), "Links")
+    for link in ("../words.html", "words.html", "notebooks/00_start_here.html#x", "https://example.org/a.ipynb"):
+        assert f'href="{link}"' in shown

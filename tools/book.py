@@ -49,15 +49,15 @@ def render(root: Path, book: Path) -> list[Path]:
     for path in notebooks:
         page = book / path.relative_to(root).with_suffix(".html")
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(_as_html(nbformat.read(path, as_version=4), path.stem), encoding="utf-8")
+        page.write_text(as_html(nbformat.read(path, as_version=4), path.stem), encoding="utf-8")
         pages.append(page)
     words = nbformat.v4.new_markdown_cell((root / index.NAME).read_text(encoding="utf-8"))
-    (book / WORDS).write_text(_as_html(nbformat.v4.new_notebook(cells=[words]), "Index"), encoding="utf-8")
+    (book / WORDS).write_text(as_html(nbformat.v4.new_notebook(cells=[words]), "Index"), encoding="utf-8")
     (book / "index.html").write_text(PAGE.format(rows="\n".join(_rows(root, pages, book))), encoding="utf-8")
     return pages
 
 
-def _as_html(notebook: NotebookNode, title: str) -> str:
+def as_html(notebook: NotebookNode, title: str) -> str:
     """A page whose links between notebooks, and to INDEX.md, lead from page to page."""
     text, _ = HTMLExporter().from_notebook_node(notebook, {"metadata": {"name": title}})
     text = re.sub(r'href="([^":]+)\.ipynb(#[^"]*)?"', r'href="\1.html\2"', text)

@@ -514,7 +514,7 @@ FORMULA_CASES = Quiz(
     accepts=lambda value: isinstance(value, list) and len(value) == 4 and all(one in OUTCOMES for one in value),
     expected=lambda: [published_formula(needs) for needs in T4_CASES],
     explanation=(
-        "(1) divides by 0. (2) comes to 16, and 32 warps are room for 4. (3) comes to 4, limited by registers, which is right. "
+        "(1) divides by 0. (2) comes to 16, and 32 warps are room for 4. (3) comes to 4, and 32 warps are room for as many. "
         "(4) comes to 0, and a grid of 0 computes nothing. `course_lib.occupancy` knows all limits; a launcher also needs a "
         "way out where not one program fits."
     ),
