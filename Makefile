@@ -19,7 +19,7 @@ help:
 	@echo "make test         run the tests, and compare every lesson's outputs"
 	@echo "make test-matrix  run the checker's tests with each supported Triton (some of them: MATRIX=\"3.6 3.8\")"
 	@echo "make scoreboard   judge all wrong and right answers that the tests know, and put the scores into README.md"
-	@echo "make build        build notebooks/, exercises/ and solutions/ from lessons/ (one lesson: LESSON=03_programs_and_grids)"
+	@echo "make build        build notebooks/, exercises/, solutions/ and INDEX.md (one lesson: LESSON=03_programs_and_grids)"
 	@echo "make check        lint, types, and whether everything is in step and complete"
 	@echo "make book         render everything as plain web pages in book/"
 

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from course_lib.checking.trace import trace
     from course_lib.machine.compiled import compile_for
     from course_lib.machine.occupancy import occupancy
+    from course_lib.words import glossary
 
-__all__ = ["check", "compile_for", "device", "hint", "occupancy", "progress", "quiz", "trace"]
+__all__ = ["check", "compile_for", "device", "glossary", "hint", "occupancy", "progress", "quiz", "trace"]
 
 _LAZY = {
     "check": "course_lib.checking.check",
@@ -37,6 +38,7 @@ _LAZY = {
     "trace": "course_lib.checking.trace",
     "compile_for": "course_lib.machine.compiled",
     "occupancy": "course_lib.machine.occupancy",
+    "glossary": "course_lib.words",
 }
 
 _DECISION = _prepare()

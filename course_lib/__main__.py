@@ -1,4 +1,4 @@
-"""The `course` command: doctor, check, hint, progress. The only place of the library that prints.
+"""The `course` command: doctor, check, hint, glossary, progress. The only place of the library that prints.
 
     course doctor
     course check vector_add answer.py
@@ -127,6 +127,20 @@ def hint(name: Annotated[str, typer.Argument(help="An exercise or quiz.")]) -> N
         typer.echo(next_hint(name))
     except catalog.UnknownName as error:
         _stop(str(error), name)
+
+
+@app.command()
+def glossary(
+    term: Annotated[str | None, typer.Argument(help="A word of the course; all of them are listed without one.")] = None,
+) -> None:
+    """Say what a word means, and which lesson brings it up."""
+    from course_lib.catalog.glossary import UnknownTerm
+    from course_lib.words import glossary as explained
+
+    try:
+        typer.echo(explained(term))
+    except UnknownTerm as error:
+        _stop(str(error), str(term))
 
 
 @app.command()

@@ -20,7 +20,7 @@ LEGEND = "✓ solved, · not yet"
 
 
 class HintText(str):
-    """A hint: a string that a notebook renders as Markdown, and a prompt without quotation marks."""
+    """A hint, or a word explained: a string that a notebook renders as Markdown, and a prompt without quotation marks."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -138,7 +138,8 @@ def hint(name: str) -> str:
     if after.hints > before.hints:
         return HintText(f"Hint {after.hints} of {len(texts)} for `{name}`: {texts[after.hints - 1]}")
     again = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
-    written = any(lesson.name == item.lesson and lesson.written for lesson in catalog.LESSONS)
+    lesson = next(lesson for lesson in catalog.LESSONS if lesson.name == item.lesson)
+    written = lesson.written and any(one.kind == "exercise" for one in lesson.items)
     where = f"The worked solution is in `solutions/{item.lesson}.ipynb`. " if written else ""
     return HintText(f"That was the last hint for `{name}`. {where}The hints again:\n\n{again}")
 

@@ -235,6 +235,13 @@ def test_hints_come_one_after_another_and_then_all_again() -> None:
     assert load()["double"].hints == len(texts)
 
 
+def test_where_nothing_is_solved_for_you_no_hint_says_so() -> None:
+    for _ in range(4):
+        last = hint("block_or_threads")
+    assert "the last hint" in last
+    assert "solutions/" not in last
+
+
 WRITTEN = [item for lesson in catalog.LESSONS if lesson.written for item in lesson.items if item.kind == "exercise"]
 
 

@@ -1,4 +1,4 @@
-"""Render all notebooks as plain web pages in book/, with an index: the course to read, without Jupyter.
+"""Render all notebooks and INDEX.md as plain web pages in book/, with a first page: the course to read, without Jupyter.
 
     python -m tools.book
 
@@ -15,8 +15,13 @@ from pathlib import Path
 
 import nbformat
 from nbconvert import HTMLExporter
+from nbformat import NotebookNode
 
+from tools import index
 from tools.build import BUILT, ROOT
+
+WORDS = "words.html"
+"""The page that INDEX.md becomes. Some file systems could not tell INDEX.html from index.html."""
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -29,27 +34,34 @@ PAGE = """<!DOCTYPE html>
 <ol>
 {rows}
 </ol>
+<p><a href="words.html">All exercises, quizzes and words</a></p>
 </html>
 """
 
 
 def render(root: Path, book: Path) -> list[Path]:
-    """Write one page for each built notebook below `book`, and an index; returns the pages."""
+    """Write one page for each built notebook below `book`, one for INDEX.md, and a first page; returns the notebooks' pages."""
     notebooks = [path for folder in BUILT for path in sorted((root / folder).glob("*.ipynb"))]
     if not notebooks:
         raise FileNotFoundError(f"no notebook in {', '.join(BUILT)}; run `make build`.")
     shutil.rmtree(book, ignore_errors=True)
-    exporter = HTMLExporter()
     pages = []
     for path in notebooks:
-        text, _ = exporter.from_notebook_node(nbformat.read(path, as_version=4), {"metadata": {"name": path.stem}})
         page = book / path.relative_to(root).with_suffix(".html")
         page.parent.mkdir(parents=True, exist_ok=True)
-        # Links between notebooks lead from page to page here.
-        page.write_text(re.sub(r'href="([^":]+)\.ipynb(#[^"]*)?"', r'href="\1.html\2"', text), encoding="utf-8")
+        page.write_text(as_html(nbformat.read(path, as_version=4), path.stem), encoding="utf-8")
         pages.append(page)
+    words = nbformat.v4.new_markdown_cell((root / index.NAME).read_text(encoding="utf-8"))
+    (book / WORDS).write_text(as_html(nbformat.v4.new_notebook(cells=[words]), "Index"), encoding="utf-8")
     (book / "index.html").write_text(PAGE.format(rows="\n".join(_rows(root, pages, book))), encoding="utf-8")
     return pages
+
+
+def as_html(notebook: NotebookNode, title: str) -> str:
+    """A page whose links between notebooks, and to INDEX.md, lead from page to page."""
+    text, _ = HTMLExporter().from_notebook_node(notebook, {"metadata": {"name": title}})
+    text = re.sub(r'href="([^":]+)\.ipynb(#[^"]*)?"', r'href="\1.html\2"', text)
+    return re.sub(rf'href="((?:\.\./)*){re.escape(index.NAME)}"', rf'href="\1{WORDS}"', text)
 
 
 def _rows(root: Path, pages: list[Path], book: Path) -> list[str]:

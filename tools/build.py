@@ -1,4 +1,4 @@
-"""Build notebooks/, exercises/ and solutions/ from lessons/, or check that they are in step with it.
+"""Build notebooks/, exercises/ and solutions/ from lessons/ and INDEX.md from the catalogue, or check that they are in step.
 
     python -m tools.build                           build everything
     python -m tools.build 03_programs_and_grids     build one lesson
@@ -24,7 +24,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from tools import execute, sources
+from course_lib import catalog
+from course_lib.catalog.glossary import TERMS
+from tools import execute, index, sources
 from tools.sources import EXERCISES_SUFFIX, SourceError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -122,10 +124,11 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.check:
-            faults = check(ROOT)
-            print("\n".join(faults) if faults else f"{', '.join(BUILT)} are in step with lessons.")
+            faults = [*check(ROOT), *index.faults(ROOT, index.page(catalog.LESSONS, TERMS))]
+            print("\n".join(faults) if faults else f"{', '.join(BUILT)} and {index.NAME} are in step with their sources.")
             return 1 if faults else 0
         build(ROOT, options.lesson, options.overwrite)
+        index.write(ROOT, index.page(catalog.LESSONS, TERMS))
     except SourceError as error:
         print(error, file=sys.stderr)
         return 1

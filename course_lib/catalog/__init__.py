@@ -29,6 +29,7 @@ from course_lib.catalog import (
     lesson_13,
     lesson_14,
     lesson_15,
+    lesson_16,
 )
 from course_lib.catalog.model import Exercise, Lesson, Quiz
 from course_lib.errors import PlainError
@@ -50,6 +51,7 @@ LESSONS: tuple[Lesson, ...] = (
     lesson_13.LESSON,
     lesson_14.LESSON,
     lesson_15.LESSON,
+    lesson_16.LESSON,
 )
 
 

@@ -14,6 +14,7 @@ from course_lib.figures.memory import (
     wrap_int32,
 )
 from course_lib.figures.pipeline import draw_pipeline
+from course_lib.figures.progress import draw_progress
 from course_lib.figures.resources import draw_occupancy, draw_roofline
 from course_lib.figures.rows import draw_lanes, draw_row, draw_traffic, draw_turns
 from course_lib.figures.speed import draw_bandwidth, draw_share, draw_tflops, draw_times
@@ -40,6 +41,7 @@ __all__ = [
     "draw_mask",
     "draw_occupancy",
     "draw_pipeline",
+    "draw_progress",
     "draw_readings",
     "draw_roofline",
     "draw_row",
