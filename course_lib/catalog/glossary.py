@@ -57,6 +57,12 @@ TERMS: tuple[Term, ...] = tuple(
                 "02",
             ),
             Term(
+                "attention",
+                "For each query, a softmax over its products with all keys says how much of each value it gets. Fused, the scores "
+                "never leave the program.",
+                "15",
+            ),
+            Term(
                 "atomic",
                 "A read, change and write that nobody can get in between of, such as `tl.atomic_add`. Programs that add to "
                 "one place need it.",
@@ -67,7 +73,7 @@ TERMS: tuple[Term, ...] = tuple(
                 "autotune",
                 "Timing several settings of a kernel, such as block sizes and `num_warps`, and keeping the fastest for each "
                 "kind of input.",
-                "03",
+                "14",
             ),
             Term(
                 "axis",
@@ -169,6 +175,17 @@ TERMS: tuple[Term, ...] = tuple(
                 "07",
             ),
             Term(
+                "group",
+                "Some rows of tiles that are taken together, column by column, so that programs that run at the same time share "
+                "what they read by way of the L2 cache.",
+                "14",
+            ),
+            Term(
+                "LayerNorm",
+                "Each row less its mean, over its standard deviation, then times a weight and plus a bias for each column.",
+                "13",
+            ),
+            Term(
                 "interpreter",
                 "Triton's own way to run a kernel on the CPU with NumPy, one program after the other. This course "
                 "judges with it.",
@@ -230,8 +247,7 @@ TERMS: tuple[Term, ...] = tuple(
             Term(
                 "online softmax",
                 "Maximum and sum in one pass: whenever the maximum rises, the sum so far is rescaled to it.",
-                "12",
-                used_as="online",
+                "15",
             ),
             Term(
                 "other",
