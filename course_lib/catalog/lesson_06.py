@@ -50,7 +50,7 @@ ROW_SUM = Exercise(
         Hint(
             "One program a row: the grid is `(n_rows,)`, and `tl.sum(values, axis=0)` makes one number of a block.",
             frozenset(
-                {"no_kernel", "torch_compute", "wrong_shape", "wrong_type", "periodic", "shifted"}
+                {"no_kernel", "torch_compute", "wrong_shape", "periodic", "shifted"}
                 | {"unwritten:no_program", "unwritten:one_program", "unwritten:tail"}
             ),
         ),
@@ -112,7 +112,7 @@ ROW_VARIANCE = Exercise(
     hints=(
         Hint(
             "Two reductions in one program: first the mean of the row, then the sum of the squared distances from it.",
-            frozenset({"no_kernel", "torch_compute", "wrong_shape", "wrong_type", "constant"}),
+            frozenset({"no_kernel", "torch_compute", "wrong_shape", "constant"}),
         ),
         Hint(
             "The mask `columns < n_cols` belongs on every load, and one on a store of several rows.",
@@ -197,7 +197,7 @@ ROW_MAX = Exercise(
         Hint(
             "One program a row: the grid is `(n_rows,)`, and `tl.max(values, axis=0)` makes one number of a block.",
             frozenset(
-                {"no_kernel", "torch_compute", "wrong_shape", "wrong_type", "wrong_dtype", "periodic", "shifted"}
+                {"no_kernel", "torch_compute", "wrong_shape", "wrong_dtype", "periodic", "shifted"}
                 | {"unwritten:no_program", "unwritten:one_program", "unwritten:tail"}
             ),
         ),
@@ -309,7 +309,7 @@ LONG_ROW_SUM = Exercise(
         Hint(
             "A loop goes over the row, one block after the other: `for start in tl.range(0, n_cols, BLOCK_SIZE)`. The block's "
             "columns are `start + tl.arange(0, BLOCK_SIZE)`.",
-            frozenset({"no_kernel", "first_block_only", "timeout", "constant", "wrong_shape", "wrong_type"}),
+            frozenset({"no_kernel", "first_block_only", "timeout", "constant", "wrong_shape"}),
         ),
         Hint(
             "`triton.next_power_of_2(n_cols)` makes the block as long as the row. Write a number for `BLOCK_SIZE`, such as "
@@ -415,7 +415,7 @@ HISTOGRAM = Exercise(
         Hint(
             "Which program takes which elements of `x` is as in `vector_add`. What is new is where the counts go: a pointer "
             "may be made of values that were just loaded, `out_ptr + x`.",
-            frozenset({"no_kernel", "torch_compute", "wrong_type", "wrong_shape", "computed_outside"}),
+            frozenset({"no_kernel", "torch_compute", "wrong_shape", "computed_outside"}),
         ),
         Hint(
             "Load, add 1 and store are three steps, and another program, or another lane, may come between them. "

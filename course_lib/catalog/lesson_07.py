@@ -178,7 +178,7 @@ OUTER = Exercise(
         Hint(
             "One program a tile of the result, on a grid of two axes. It needs a piece of `a` for its rows and a piece of `b` "
             "for its columns. The kernel multiplies; torch only allocates.",
-            frozenset({"no_kernel", "torch_compute", "wrong_type", "constant", "not_as_asked"}),
+            frozenset({"no_kernel", "torch_compute", "constant", "not_as_asked"}),
         ),
         Hint(
             "The rows of a tile are `tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)`, and its columns the same with axis 1 "
@@ -256,7 +256,7 @@ TRANSPOSE = Exercise(
         Hint(
             "One program a tile: it reads a tile of `x`, and writes the same elements where the result has them. A view such "
             "as `x.t()` moves nothing; here a kernel must.",
-            frozenset({"no_kernel", "torch_compute", "unwritten:input", "wrong_type", "constant"}),
+            frozenset({"no_kernel", "torch_compute", "unwritten:input", "constant"}),
         ),
         Hint(
             "The result has as many rows as `x` has columns, and it is new: "
@@ -408,7 +408,6 @@ MATMUL = Exercise(
                 {
                     "no_kernel",
                     "torch_compute",
-                    "wrong_type",
                     "constant",
                     "tail",
                     "unwritten",

@@ -15,7 +15,6 @@ NAME = "12_case_files"
 _OUTSIDE = frozenset(f"{access}_out_of_bounds:{mask}" for access in ("load", "store") for mask in ("masked", "unmasked"))
 _WRONG = frozenset({"mismatch", "mismatch:part", "mismatch:near", "constant", "scaled", "nan", "tail", "first_block_only"})
 _WRONG_PLACES = frozenset({"shifted", "periodic", "reversed", "transposed"})
-_NO_KERNEL = frozenset({"no_kernel", "torch_compute", "wrong_type", "wrong_shape", "wrong_dtype"})
 
 
 # --- case_zero_padding ----------------------------------------------------------------------------------------------
@@ -63,7 +62,7 @@ CASE_ZERO_PADDING = Exercise(
         Hint(
             "Follow a spare lane through the kernel as found: what does it hold after the load, in the maximum, after `exp`, "
             "and in the sum? Both reductions must not notice it.",
-            _WRONG | _NO_KERNEL,
+            _WRONG,
         ),
         Hint(
             "Taking the spare lanes out of the sum is half a mend. In a row far below 0, a maximum of 0 makes every `exp` 0, "
@@ -155,7 +154,8 @@ CASE_PARTIAL_WARP = Exercise(
             frozenset({"undefined_value:lane"}),
         ),
         Hint(
-            "The block has `n_threads` threads, and each takes `values[thread.index]`; what others have, it gets from them.",
+            "The block has `n_threads` threads, and each takes `values[thread.index]`; what others have, it gets from them. Each "
+            "returns its number, and `run_block(…).results` is what the answer returns.",
             frozenset({"not_as_asked", "no_block", "computed_outside", "wrong_shape", "wrong_type", "crash"}),
         ),
     ),
@@ -214,7 +214,7 @@ CASE_ONLINE_SUM = Exercise(
         Hint(
             "Each lane's sum is measured from that lane's own maximum. Before sums can be added, all must be measured from the "
             "same one.",
-            _WRONG | _WRONG_PLACES | _NO_KERNEL,
+            _WRONG | _WRONG_PLACES,
         ),
         Hint(
             "A sum that was measured from `best`, measured from `largest` instead, is `total * tl.exp(best - largest)`: the "
@@ -291,7 +291,7 @@ CASE_WRAPPED_OFFSETS = Exercise(
     hints=(
         Hint(
             "The result has 64 bits, and the product was made before it was stored. With how many bits?",
-            _WRONG | _WRONG_PLACES | _NO_KERNEL,
+            _WRONG | _WRONG_PLACES,
         ),
         Hint(
             "Widen a factor, and not the product: `.to(tl.int64)` of a number that has wrapped keeps the wrapped number.",
@@ -365,7 +365,7 @@ CASE_TRANSPOSED_VIEW = Exercise(
         Hint(
             "The kernel as found asks where the elements of `x` lie, and takes for granted where those of the result lie. What "
             "does `torch.empty_like` do about strides?",
-            _WRONG | _WRONG_PLACES | _NO_KERNEL,
+            _WRONG | _WRONG_PLACES,
         ),
         Hint(
             "A result has two strides of its own. They are those of `x` only where `x` fills its memory: not for a part of a "
@@ -451,7 +451,6 @@ CASE_LOCAL_MASK = Exercise(
         Hint(
             "Nearly the answer: `mask = columns < n_cols`, on the load and on the store, at `x_ptr + row * row_stride + "
             "columns`.",
-            _NO_KERNEL,
         ),
     ),
 )
@@ -532,7 +531,6 @@ CASE_LOST_UPDATE = Exercise(
         Hint(
             "Nearly the answer: `tl.atomic_add(out_ptr + index, value, mask=mask)` in place of the last two lines, on a result "
             "from `torch.zeros`.",
-            _NO_KERNEL,
         ),
     ),
 )
@@ -608,7 +606,6 @@ CASE_READ_BACK = Exercise(
         Hint(
             "Nearly the answer: load the element before from `x` itself, with the mask `mask & (columns > 0)` and `other=0.0`, "
             "and square it: nothing needs to be stored in between.",
-            _NO_KERNEL,
         ),
     ),
 )
@@ -679,7 +676,7 @@ CASE_KERNEL_CACHE = Exercise(
             _WRONG
             | _WRONG_PLACES
             | _OUTSIDE
-            | _NO_KERNEL
+            | {"no_kernel", "torch_compute"}
             | {"undefined_lanes", "race", "load_out_of_bounds:strides", "load_out_of_bounds:program", "does_not_compile"},
         ),
         Hint(
