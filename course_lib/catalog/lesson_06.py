@@ -56,7 +56,8 @@ ROW_SUM = Exercise(
         ),
         Hint(
             "The mask belongs on the load: `columns < n_cols`. Choosing afterwards, with `tl.where`, is too late. A program of "
-            "several rows masks its rows too, on the load and on the store.",
+            "several rows masks its rows too, on the load and on the store. If the masks are there, look at the addresses: "
+            "does the launch give the strides in the kernel's order?",
             _MASKS,
         ),
         Hint(
@@ -115,7 +116,8 @@ ROW_VARIANCE = Exercise(
             frozenset({"no_kernel", "torch_compute", "wrong_shape", "constant"}),
         ),
         Hint(
-            "The mask `columns < n_cols` belongs on every load, and one on a store of several rows.",
+            "The mask `columns < n_cols` belongs on every load, and one on a store of several rows. If the masks are there, "
+            "look at the addresses: does the launch give the strides in the kernel's order?",
             _MASKS,
         ),
         Hint(
@@ -203,7 +205,8 @@ ROW_MAX = Exercise(
         ),
         Hint(
             "The mask `columns < n_cols` belongs on the load. Choosing afterwards, with `tl.where`, is too late. A program of "
-            "several rows masks its rows too, on the load and on the store.",
+            "several rows masks its rows too, on the load and on the store. If the masks are there, look at the addresses: "
+            "does the launch give the strides in the kernel's order?",
             _MASKS,
         ),
         Hint(
@@ -318,7 +321,8 @@ LONG_ROW_SUM = Exercise(
         ),
         Hint(
             "The mask must be computed anew in each turn, from the columns of that turn: `columns < n_cols`, on the load. A "
-            "program of several rows masks its rows too, on the load and on the store.",
+            "program of several rows masks its rows too, on the load and on the store. If the masks are there, look at the "
+            "addresses: is a stride missing, or in another's place?",
             _MASKS | {"load_out_of_bounds", "load_out_of_bounds:spread", "load_out_of_bounds:program"},
         ),
         Hint(

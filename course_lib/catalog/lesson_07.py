@@ -213,7 +213,8 @@ OUTER = Exercise(
         ),
         Hint(
             "Each comparison in a mask needs brackets of its own, since `&` binds tighter than `<`: `(rows[:, None] < M) & "
-            "(columns[None, :] < N)`. And a block is a power of two.",
+            "(columns[None, :] < N)`. A block is a power of two. And where Triton asks for a larger K: that is `tl.dot`, and a "
+            "product of two numbers needs none, only `a[:, None] * b[None, :]`.",
             frozenset({"does_not_compile"}),
             asked=False,
         ),
