@@ -36,7 +36,7 @@ _LAUNCH = frozenset(
         "race:spill",
     }
 )
-_NEW_TENSOR = frozenset({"input_changed", "unwritten:input", "race:read", "wrong_type"})
+_NEW_TENSOR = frozenset({"input_changed", "unwritten:input", "race:read"})
 
 
 HALF_ARITHMETIC = Quiz(

@@ -50,13 +50,14 @@ ROW_SUM = Exercise(
         Hint(
             "One program a row: the grid is `(n_rows,)`, and `tl.sum(values, axis=0)` makes one number of a block.",
             frozenset(
-                {"no_kernel", "torch_compute", "wrong_shape", "wrong_type", "periodic", "shifted"}
+                {"no_kernel", "torch_compute", "wrong_shape", "periodic", "shifted"}
                 | {"unwritten:no_program", "unwritten:one_program", "unwritten:tail"}
             ),
         ),
         Hint(
             "The mask belongs on the load: `columns < n_cols`. Choosing afterwards, with `tl.where`, is too late. A program of "
-            "several rows masks its rows too, on the load and on the store.",
+            "several rows masks its rows too, on the load and on the store. If the masks are there, look at the addresses: "
+            "does the launch give the strides in the kernel's order?",
             _MASKS,
         ),
         Hint(
@@ -112,10 +113,11 @@ ROW_VARIANCE = Exercise(
     hints=(
         Hint(
             "Two reductions in one program: first the mean of the row, then the sum of the squared distances from it.",
-            frozenset({"no_kernel", "torch_compute", "wrong_shape", "wrong_type", "constant"}),
+            frozenset({"no_kernel", "torch_compute", "wrong_shape", "constant"}),
         ),
         Hint(
-            "The mask `columns < n_cols` belongs on every load, and one on a store of several rows.",
+            "The mask `columns < n_cols` belongs on every load, and one on a store of several rows. If the masks are there, "
+            "look at the addresses: does the launch give the strides in the kernel's order?",
             _MASKS,
         ),
         Hint(
@@ -197,13 +199,14 @@ ROW_MAX = Exercise(
         Hint(
             "One program a row: the grid is `(n_rows,)`, and `tl.max(values, axis=0)` makes one number of a block.",
             frozenset(
-                {"no_kernel", "torch_compute", "wrong_shape", "wrong_type", "wrong_dtype", "periodic", "shifted"}
+                {"no_kernel", "torch_compute", "wrong_shape", "wrong_dtype", "periodic", "shifted"}
                 | {"unwritten:no_program", "unwritten:one_program", "unwritten:tail"}
             ),
         ),
         Hint(
             "The mask `columns < n_cols` belongs on the load. Choosing afterwards, with `tl.where`, is too late. A program of "
-            "several rows masks its rows too, on the load and on the store.",
+            "several rows masks its rows too, on the load and on the store. If the masks are there, look at the addresses: "
+            "does the launch give the strides in the kernel's order?",
             _MASKS,
         ),
         Hint(
@@ -309,7 +312,7 @@ LONG_ROW_SUM = Exercise(
         Hint(
             "A loop goes over the row, one block after the other: `for start in tl.range(0, n_cols, BLOCK_SIZE)`. The block's "
             "columns are `start + tl.arange(0, BLOCK_SIZE)`.",
-            frozenset({"no_kernel", "first_block_only", "timeout", "constant", "wrong_shape", "wrong_type"}),
+            frozenset({"no_kernel", "first_block_only", "timeout", "constant", "wrong_shape"}),
         ),
         Hint(
             "`triton.next_power_of_2(n_cols)` makes the block as long as the row. Write a number for `BLOCK_SIZE`, such as "
@@ -318,7 +321,8 @@ LONG_ROW_SUM = Exercise(
         ),
         Hint(
             "The mask must be computed anew in each turn, from the columns of that turn: `columns < n_cols`, on the load. A "
-            "program of several rows masks its rows too, on the load and on the store.",
+            "program of several rows masks its rows too, on the load and on the store. If the masks are there, look at the "
+            "addresses: is a stride missing, or in another's place?",
             _MASKS | {"load_out_of_bounds", "load_out_of_bounds:spread", "load_out_of_bounds:program"},
         ),
         Hint(
@@ -415,7 +419,7 @@ HISTOGRAM = Exercise(
         Hint(
             "Which program takes which elements of `x` is as in `vector_add`. What is new is where the counts go: a pointer "
             "may be made of values that were just loaded, `out_ptr + x`.",
-            frozenset({"no_kernel", "torch_compute", "wrong_type", "wrong_shape", "computed_outside"}),
+            frozenset({"no_kernel", "torch_compute", "wrong_shape", "computed_outside"}),
         ),
         Hint(
             "Load, add 1 and store are three steps, and another program, or another lane, may come between them. "

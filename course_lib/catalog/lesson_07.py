@@ -178,7 +178,7 @@ OUTER = Exercise(
         Hint(
             "One program a tile of the result, on a grid of two axes. It needs a piece of `a` for its rows and a piece of `b` "
             "for its columns. The kernel multiplies; torch only allocates.",
-            frozenset({"no_kernel", "torch_compute", "wrong_type", "constant", "not_as_asked"}),
+            frozenset({"no_kernel", "torch_compute", "constant", "not_as_asked"}),
         ),
         Hint(
             "The rows of a tile are `tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)`, and its columns the same with axis 1 "
@@ -213,7 +213,8 @@ OUTER = Exercise(
         ),
         Hint(
             "Each comparison in a mask needs brackets of its own, since `&` binds tighter than `<`: `(rows[:, None] < M) & "
-            "(columns[None, :] < N)`. And a block is a power of two.",
+            "(columns[None, :] < N)`. A block is a power of two. And where Triton asks for a larger K: that is `tl.dot`, and a "
+            "product of two numbers needs none, only `a[:, None] * b[None, :]`.",
             frozenset({"does_not_compile"}),
             asked=False,
         ),
@@ -256,7 +257,7 @@ TRANSPOSE = Exercise(
         Hint(
             "One program a tile: it reads a tile of `x`, and writes the same elements where the result has them. A view such "
             "as `x.t()` moves nothing; here a kernel must.",
-            frozenset({"no_kernel", "torch_compute", "unwritten:input", "wrong_type", "constant"}),
+            frozenset({"no_kernel", "torch_compute", "unwritten:input", "constant"}),
         ),
         Hint(
             "The result has as many rows as `x` has columns, and it is new: "
@@ -408,7 +409,6 @@ MATMUL = Exercise(
                 {
                     "no_kernel",
                     "torch_compute",
-                    "wrong_type",
                     "constant",
                     "tail",
                     "unwritten",

@@ -15,7 +15,6 @@ NAME = "12_case_files"
 _OUTSIDE = frozenset(f"{access}_out_of_bounds:{mask}" for access in ("load", "store") for mask in ("masked", "unmasked"))
 _WRONG = frozenset({"mismatch", "mismatch:part", "mismatch:near", "constant", "scaled", "nan", "tail", "first_block_only"})
 _WRONG_PLACES = frozenset({"shifted", "periodic", "reversed", "transposed"})
-_NO_KERNEL = frozenset({"no_kernel", "torch_compute", "wrong_type", "wrong_shape", "wrong_dtype"})
 
 
 # --- case_zero_padding ----------------------------------------------------------------------------------------------
@@ -63,11 +62,11 @@ CASE_ZERO_PADDING = Exercise(
         Hint(
             "Follow a spare lane through the kernel as found: what does it hold after the load, in the maximum, after `exp`, "
             "and in the sum? Both reductions must not notice it.",
-            _WRONG | _NO_KERNEL,
+            _WRONG,
         ),
         Hint(
             "Taking the spare lanes out of the sum is half a mend. In a row far below 0, a maximum of 0 makes every `exp` 0, "
-            "and there is no logarithm of that.",
+            "and there is no logarithm of that. So does a padding that is merely low; and so does no maximum at all.",
             _WRONG,
             case="far|masked",
         ),
@@ -155,7 +154,8 @@ CASE_PARTIAL_WARP = Exercise(
             frozenset({"undefined_value:lane"}),
         ),
         Hint(
-            "The block has `n_threads` threads, and each takes `values[thread.index]`; what others have, it gets from them.",
+            "The block has `n_threads` threads, and each takes `values[thread.index]`; what others have, it gets from them. "
+            "Each returns its number, and `run_block(…).results` is what the answer returns.",
             frozenset({"not_as_asked", "no_block", "computed_outside", "wrong_shape", "wrong_type", "crash"}),
         ),
     ),
@@ -212,9 +212,9 @@ CASE_ONLINE_SUM = Exercise(
     max_reads=2,
     hints=(
         Hint(
-            "Each lane's sum is measured from that lane's own maximum. Before sums can be added, all must be measured from the "
-            "same one.",
-            _WRONG | _WRONG_PLACES | _NO_KERNEL,
+            "Each lane's sum is measured from that lane's own maximum. Before sums are added, all must be measured from the "
+            "same one: each by its own factor, inside `tl.sum`.",
+            _WRONG | _WRONG_PLACES,
         ),
         Hint(
             "A sum that was measured from `best`, measured from `largest` instead, is `total * tl.exp(best - largest)`: the "
@@ -291,7 +291,7 @@ CASE_WRAPPED_OFFSETS = Exercise(
     hints=(
         Hint(
             "The result has 64 bits, and the product was made before it was stored. With how many bits?",
-            _WRONG | _WRONG_PLACES | _NO_KERNEL,
+            _WRONG | _WRONG_PLACES,
         ),
         Hint(
             "Widen a factor, and not the product: `.to(tl.int64)` of a number that has wrapped keeps the wrapped number.",
@@ -365,7 +365,7 @@ CASE_TRANSPOSED_VIEW = Exercise(
         Hint(
             "The kernel as found asks where the elements of `x` lie, and takes for granted where those of the result lie. What "
             "does `torch.empty_like` do about strides?",
-            _WRONG | _WRONG_PLACES | _NO_KERNEL,
+            _WRONG | _WRONG_PLACES,
         ),
         Hint(
             "A result has two strides of its own. They are those of `x` only where `x` fills its memory: not for a part of a "
@@ -433,7 +433,8 @@ CASE_LOCAL_MASK = Exercise(
     hints=(
         Hint(
             "`n_cols` counts the columns of the row. What do the lanes count that are compared with it? In the first block of "
-            "a row both begin at 0.",
+            "a row both begin at 0. Pointers and mask go by the same columns, in which the block's beginning is added once; "
+            "and the load needs the mask as much as the store.",
             _OUTSIDE
             | {f"{access}_out_of_bounds:{how}" for access in ("load", "store") for how in ("program", "strides")}
             | {"race", "race:read", "race:overlap", "race:same", "undefined_lanes"},
@@ -444,14 +445,19 @@ CASE_LOCAL_MASK = Exercise(
             _WRONG | _WRONG_PLACES | {"race:spill"},
         ),
         Hint(
-            "As many blocks as cover the row: `triton.cdiv(n_cols, BLOCK_SIZE)`, rounded up.",
+            "Are whole blocks missing? `triton.cdiv(n_cols, BLOCK_SIZE)` of them cover the row. Parts of blocks? Then the mask "
+            "leaves out columns that the row has: `columns < n_cols` is right in each block, the first as well as the last.",
             frozenset({"unwritten", "unwritten:row_ends", "unwritten:tail", "unwritten:gaps", "unwritten:nothing"})
             | {"unwritten:input", "unwritten:elsewhere", "unchanged"},
         ),
         Hint(
+            "The caller still needs `x`. The launcher as found writes to a copy: `out = x.clone()`.",
+            frozenset({"input_changed"}),
+            asked=False,
+        ),
+        Hint(
             "Nearly the answer: `mask = columns < n_cols`, on the load and on the store, at `x_ptr + row * row_stride + "
             "columns`.",
-            _NO_KERNEL,
         ),
     ),
 )
@@ -532,7 +538,6 @@ CASE_LOST_UPDATE = Exercise(
         Hint(
             "Nearly the answer: `tl.atomic_add(out_ptr + index, value, mask=mask)` in place of the last two lines, on a result "
             "from `torch.zeros`.",
-            _NO_KERNEL,
         ),
     ),
 )
@@ -596,10 +601,12 @@ CASE_READ_BACK = Exercise(
         Hint(
             "The element before is the one at `columns - 1` of the *same* row. Column 0 has none, and loads nothing: that is a "
             "matter for the mask. `tl.where` comes too late for it.",
-            _WRONG
-            | _WRONG_PLACES
-            | _OUTSIDE
-            | {f"load_out_of_bounds:{how}" for how in ("before", "below", "program", "strides")},
+            _OUTSIDE | _WRONG_PLACES | {f"load_out_of_bounds:{how}" for how in ("before", "below", "program", "strides")},
+        ),
+        Hint(
+            "First square, then subtract: x² − before², and not (x − before)². And the element before is the one at "
+            "`columns - 1` of the same row; column 0 has none, and there 0 is subtracted.",
+            _WRONG,
         ),
         Hint(
             "If one kernel leaves squares for another one, all of them must be there: which are written, and by whom?",
@@ -608,7 +615,6 @@ CASE_READ_BACK = Exercise(
         Hint(
             "Nearly the answer: load the element before from `x` itself, with the mask `mask & (columns > 0)` and `other=0.0`, "
             "and square it: nothing needs to be stored in between.",
-            _NO_KERNEL,
         ),
     ),
 )
@@ -679,7 +685,7 @@ CASE_KERNEL_CACHE = Exercise(
             _WRONG
             | _WRONG_PLACES
             | _OUTSIDE
-            | _NO_KERNEL
+            | {"no_kernel", "torch_compute"}
             | {"undefined_lanes", "race", "load_out_of_bounds:strides", "load_out_of_bounds:program", "does_not_compile"},
         ),
         Hint(
@@ -697,7 +703,7 @@ TELLTALE_VALUE = Quiz(
     lesson=NAME,
     question=(
         "A row of scores, all near −300. The kernel should give something near −298, and gives 1.0986, which is the logarithm "
-        "of 3. The block has a power of two of lanes, and at most 16. How many columns may the row have? List all."
+        "of 3. The block has `next_power_of_2(n_cols)` lanes, and at most 16. How many columns may the row have? List all."
     ),
     form="a list of numbers of columns",
     accepts=is_list,
