@@ -58,8 +58,8 @@ TERMS: tuple[Term, ...] = tuple(
             ),
             Term(
                 "attention",
-                "For each query, a softmax over its products with all keys says how much of each value it gets. Fused, the scores "
-                "never leave the program.",
+                "For each query, a softmax over its products with all keys says how much of each value it gets. Fused, the "
+                "scores never leave the program.",
                 "15",
             ),
             Term(
@@ -176,8 +176,8 @@ TERMS: tuple[Term, ...] = tuple(
             ),
             Term(
                 "group",
-                "Some rows of tiles that are taken together, column by column, so that programs that run at the same time share "
-                "what they read by way of the L2 cache.",
+                "Some rows of tiles that are taken together, column by column, so that programs that run at the same time "
+                "share what they read by way of the L2 cache.",
                 "14",
             ),
             Term(
