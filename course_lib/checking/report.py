@@ -208,9 +208,13 @@ def _sentences(finding: Finding) -> list[str]:
 
 
 def _capital(text: str) -> str:
-    """Capitalise a sentence, unless it begins with a file's name or with a name such as `n`."""
+    """Capitalise a sentence, unless it begins with a file's name, or with code such as `n`, `log(0)`, or `int32`.
+
+    >>> [_capital(text) for text in ("no kernel", "answer.py, line 3", "exp(x) is", "n is")]
+    ['No kernel', 'answer.py, line 3', 'exp(x) is', 'n is']
+    """
     first = text.split(",")[0].split(" ")[0]
-    return text if "." in first or first == "n" else text[:1].upper() + text[1:]
+    return text if first == "n" or re.search(r"[.(_\d]", first) else text[:1].upper() + text[1:]
 
 
 def _place(source: SourceLine) -> str:
@@ -234,8 +238,15 @@ def _replay(report: Report) -> str:
 
 
 def _code(text: str) -> str:
-    """Text with `code` in backticks, as HTML."""
+    """Text with `code` in backticks and *stressed* words, as HTML.
+
+    >>> _code("*every* lane of `a * b * c`, 2 * 3 * 4")
+    '<em>every</em> lane of <code>a * b * c</code>, 2 * 3 * 4'
+    """
     pieces = html.escape(text).split("`")
     if len(pieces) % 2 == 0:
         return html.escape(text)
-    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
+    return "".join(f"<code>{piece}</code>" if i % 2 else STRESSED.sub(r"<em>\1</em>", piece) for i, piece in enumerate(pieces))
+
+
+STRESSED = re.compile(r"(?<![\w*])\*(\w(?:[^*]*\w)?)\*(?![\w*])")
