@@ -95,7 +95,7 @@ print(callable(progress), callable(device))
 def test_a_wrong_name_lists_what_there_is() -> None:
     import course_lib
 
-    with pytest.raises(AttributeError, match="check, compile_for, device, hint, occupancy, progress, quiz, trace"):
+    with pytest.raises(AttributeError, match="check, compile_for, device, glossary, hint, occupancy, progress, quiz, trace"):
         course_lib.chek  # noqa: B018
     assert {"check", "quiz", "trace"} <= set(dir(course_lib))
 

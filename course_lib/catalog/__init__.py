@@ -70,7 +70,7 @@ def find(name: str) -> Exercise | Quiz:
     if isinstance(name, str) and name in by_name:
         return by_name[name]
     offered = [item.name for lesson in LESSONS if lesson.written for item in lesson.items]
-    near = difflib.get_close_matches(str(name), offered, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(str(name), offered, n=3, cutoff=0.7)
     advice = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(offered)}."
     raise UnknownName(f"There is no exercise or quiz called {name!r}. {advice}")
 
