@@ -1,50 +1,53 @@
-"""Run an exercises source unsolved and solved, and say what its checks should not have answered.
+"""Run an exercises source unsolved and then solved, and say what its checks should not have answered.
 
-`make test` and the course linter share these. They run what the source stands for, not the files in exercises/ and
+`make test` and the course linter share this. It runs what the source stands for, not the files in exercises/ and
 solutions/, so that a learner's answers there fail nothing; tools/build.py proves that those files are in step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 from nbformat import NotebookNode
 
 from tools import execute, sources
 
 
-def blanks_are_not_done(path: Path) -> list[str]:
-    """Faults of the unsolved version: nothing may raise, and every check must answer "not done yet"."""
-    return _faults(sources.exercise_notebook(path), path, "unsolved", lambda v: not v.passed and not v.done)
+def faults(path: Path) -> list[str]:
+    """What is wrong with a source, run from top to bottom with its blanks, and again in the same kernel with its solutions.
+
+    Nothing may raise. At first every check must answer "not done yet"; once solved, every check must pass.
+    """
+    blank, solved = sources.exercise_notebook(path), sources.solution_notebook(path)
+    both = nbformat.from_dict(blank)
+    both.cells = [*blank.cells, *solved.cells]
+    names = [name for _, name in asked(blank)]
+    try:
+        verdicts = execute.verdicts(both, path.parent)
+    except execute.RunError as error:
+        return [_raised(path, error, len(blank.cells))]
+    if not names or [verdict.name for verdict in verdicts] != [*names, *names]:
+        told = ", ".join(verdict.name for verdict in verdicts)
+        return [f"lessons/{path.name}: asks twice for {', '.join(names) or 'nothing'}; answered were {told}."]
+    return [
+        f"lessons/{path.name}, {version}: {verdict.name} answers {', '.join(verdict.kinds) or 'passed'}."
+        for version, verdict, right in (
+            *(("unsolved", verdict, not verdict.passed and not verdict.done) for verdict in verdicts[: len(names)]),
+            *(("solved", verdict, verdict.passed) for verdict in verdicts[len(names) :]),
+        )
+        if not right
+    ]
 
 
-def solutions_pass(path: Path) -> list[str]:
-    """Faults of the worked version: every check must pass."""
-    return _faults(sources.solution_notebook(path), path, "solved", lambda v: v.passed)
-
-
-CHECKS = (blanks_are_not_done, solutions_pass)
+def _raised(path: Path, error: execute.RunError, blank_cells: int) -> str:
+    if error.place is None:
+        return f"lessons/{path.name}: {error}"
+    version = "unsolved" if error.place < blank_cells else "solved"
+    return f"lessons/{sources.locate(path, error.place % blank_cells)}, {version}: {error}"
 
 
 def asked(notebook: NotebookNode) -> list[tuple[str, str]]:
     """Every ``check("name", …)`` and ``quiz("name", …)`` written in a notebook, in order: (function, name)."""
     cells = (cell for cell in notebook.cells if cell.cell_type == "code")
     return [call for cell in cells for call in sources.judged_names(cell.source)]
-
-
-def _faults(notebook: NotebookNode, path: Path, version: str, as_wanted: Callable[[execute.Verdict], bool]) -> list[str]:
-    names = [name for _, name in asked(notebook)]
-    try:
-        verdicts = execute.verdicts(notebook, path.parent)
-    except execute.RunError as error:
-        where = path.name if error.place is None else sources.locate(path, error.place)
-        return [f"lessons/{where}, {version}: {error}"]
-    if not names or [verdict.name for verdict in verdicts] != names:
-        told = ", ".join(verdict.name for verdict in verdicts)
-        return [f"lessons/{path.name}, {version}: asks for {', '.join(names) or 'nothing'}; answered were {told}."]
-    return [
-        f"lessons/{path.name}, {version}: {verdict.name} answers {', '.join(verdict.kinds) or 'passed'}."
-        for verdict in verdicts
-        if not as_wanted(verdict)
-    ]
