@@ -30,13 +30,10 @@ def faults(path: Path) -> list[str]:
     if not names or [verdict.name for verdict in verdicts] != [*names, *names]:
         told = ", ".join(verdict.name for verdict in verdicts)
         return [f"lessons/{path.name}: asks twice for {', '.join(names) or 'nothing'}; answered were {told}."]
+    answers = [("unsolved", one) for one in verdicts[: len(names)] if one.passed or one.done]
+    answers += [("solved", one) for one in verdicts[len(names) :] if not one.passed]
     return [
-        f"lessons/{path.name}, {version}: {verdict.name} answers {', '.join(verdict.kinds) or 'passed'}."
-        for version, verdict, right in (
-            *(("unsolved", verdict, not verdict.passed and not verdict.done) for verdict in verdicts[: len(names)]),
-            *(("solved", verdict, verdict.passed) for verdict in verdicts[len(names) :]),
-        )
-        if not right
+        f"lessons/{path.name}, {version}: {one.name} answers {', '.join(one.kinds) or 'passed'}." for version, one in answers
     ]
 
 

@@ -23,6 +23,8 @@ import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from course_lib.kernels.matmul import check_tensor, tile
+
 LOG2_E = math.log2(math.e)
 LOWEST: tl.constexpr = tl.constexpr(-3.4028234663852886e38)
 """The lowest number of fp32. A maximum begins there and not at −∞, since −∞ − (−∞), for a block of −∞ alone, is NaN."""
@@ -119,12 +121,6 @@ def attention_kernel(
     result = weighted / tl.where(total == 0.0, 1.0, total)[:, None]
     out += batch_head.to(tl.int64) * n_queries * HEAD_DIM
     tl.store(out + tile(rows, HEAD_DIM, cols, 1), result.to(out.dtype.element_ty), mask=inside)
-
-
-@triton.jit
-def tile(rows, row_stride, cols, col_stride):
-    """Offsets of a tile's elements, in 64 bits: a row may begin anywhere."""
-    return rows[:, None].to(tl.int64) * row_stride + cols[None, :].to(tl.int64) * col_stride
 
 
 @triton.jit
@@ -305,12 +301,7 @@ def _capability(device: torch.device) -> tuple[int, int]:
 def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
     """Raise for what `attention` cannot do, and say what to do instead."""
     for name, x in (("q", q), ("k", k), ("v", v)):
-        if not isinstance(x, torch.Tensor):
-            raise TypeError(f"attention takes torch tensors, and {name} is a {type(x).__name__}: torch.as_tensor makes one")
-        if x.dtype not in (torch.float16, torch.bfloat16, torch.float32):
-            raise TypeError(f"attention takes fp16, bf16 or fp32, and {name} is {x.dtype}: convert it, for example by .float()")
-        if x.layout != torch.strided:
-            raise TypeError(f"attention takes dense tensors, and {name} is {x.layout}: convert it by .to_dense()")
+        check_tensor("attention", name, x)
         if x.dim() != 4:
             raise ValueError(f"{name} has {x.dim()} dimensions, and not four: (batch, heads, length, head_dim)")
     if not q.dtype == k.dtype == v.dtype:

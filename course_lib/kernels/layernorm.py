@@ -22,7 +22,6 @@ backward pass gives the same bits every time.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 from dataclasses import dataclass
@@ -510,7 +509,7 @@ def layernorm_backward(
         return dx, dweight, dbias
     weight = None if weight is None else weight.contiguous()
     how = backward_plan(n_cols, x.element_size(), _resources(x.device)[1])
-    with _on_device_of(x):
+    with torch.cuda.device_of(x):  # Triton compiles for the current GPU, and launches there
         partials = backward(gradients, rows, weight, mean, rstd, dx, how, partial=for_parameters)
         sums = None if partials is None else column_sums(partials, parameter_dtype)
     return dx, *((None, None) if sums is None else sums)
@@ -537,7 +536,7 @@ def forward(
     weight, bias = (None if tensor is None else tensor.contiguous() for tensor in (weight, bias))
     n_programs, kernel, numbers, constants = arguments(x, how, vector)
     tensors = (x, weight, bias, out, mean, rstd)
-    with _on_device_of(x):
+    with torch.cuda.device_of(x):  # Triton compiles for the current GPU, and launches there
         kernel[(n_programs,)](*tensors, *numbers, EPS=eps, **constants, **_options(how))
     return out
 
@@ -651,8 +650,3 @@ def _check(x: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | No
             raise ValueError(f"{name} has shape {tuple(tensor.shape)}, and rows of x have {x.shape[-1]} elements")
     if x.device.type == "cpu" and not interpreted():
         raise ValueError('x is on the CPU, and kernels are compiled for the GPU in this process: move it by x.to("cuda")')
-
-
-def _on_device_of(x: torch.Tensor) -> contextlib.AbstractContextManager[object]:
-    """Triton launches on the current GPU, which need not be the one that `x` is on."""
-    return torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext()

@@ -274,15 +274,20 @@ def _describable(x: torch.Tensor) -> bool:
     return inner == 1 and outer > 0 and outer * x.itemsize % 16 == 0
 
 
+def check_tensor(function: str, name: str, x: torch.Tensor) -> None:
+    """Raise if an argument of `function` is no dense tensor of a format that matrix units take."""
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"{function} takes torch tensors, and {name} is a {type(x).__name__}: torch.as_tensor makes one")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32):
+        raise TypeError(f"{function} takes fp16, bf16 or fp32, and {name} is {x.dtype}: convert it, for example by .float()")
+    if x.layout != torch.strided:
+        raise TypeError(f"{function} takes dense tensors, and {name} is {x.layout}: convert it by .to_dense()")
+
+
 def _check(a: torch.Tensor, b: torch.Tensor) -> None:
     """Raise for what `matmul` cannot do, and say what to do instead."""
     for name, x in (("a", a), ("b", b)):
-        if not isinstance(x, torch.Tensor):
-            raise TypeError(f"matmul takes torch tensors, and {name} is a {type(x).__name__}: torch.as_tensor makes one")
-        if x.dtype not in (torch.float16, torch.bfloat16, torch.float32):
-            raise TypeError(f"matmul takes fp16, bf16 or fp32, and {name} is {x.dtype}: convert it, for example by .float()")
-        if x.layout != torch.strided:
-            raise TypeError(f"matmul takes dense tensors, and {name} is {x.layout}: convert it by .to_dense()")
+        check_tensor("matmul", name, x)
         if x.dim() != 2:
             raise ValueError(
                 f"matmul takes matrices, and {name} has {x.dim()} dimensions: .view(-1, {name}.shape[-1]) makes one"

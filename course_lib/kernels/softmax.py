@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -619,7 +618,7 @@ def launch(x: torch.Tensor, out: torch.Tensor, how: Plan) -> Repeated | None:
     options = {"num_warps": how.num_warps, "maxnreg": how.registers} if how.registers else {"num_warps": how.num_warps}
     shared = how.kernel in ("split", "pairs")
     partials = [torch.zeros(n_programs, dtype=torch.int64, device=x.device)] if shared else []
-    with _on_device_of(x):
+    with torch.cuda.device_of(x):  # Triton launches on the current GPU, which need not be the one that `x` is on
         compiled = kernel[(n_programs,)](x, out, *partials, *numbers, **constants, **options)
     if interpreted():
         return None
@@ -644,10 +643,3 @@ def arguments(x: torch.Tensor, out: torch.Tensor, how: Plan) -> tuple[int, Any, 
     if how.kernel == "split":
         return n_rows * how.rows, split_rows_kernel, (*strides, n_cols, how.rows), constants
     return n_rows * how.rows, split_pairs_kernel, (*strides, n_cols, how.rows, 0, 0), constants
-
-
-def _on_device_of(x: torch.Tensor) -> contextlib.AbstractContextManager[object]:
-    """Triton launches on the current GPU, which need not be the one that `x` is on."""
-    if x.is_cuda and x.device.index != torch.cuda.current_device():
-        return torch.cuda.device(x.device)
-    return contextlib.nullcontext()
