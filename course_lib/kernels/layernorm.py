@@ -8,6 +8,7 @@ two gradients; most longer rows are read twice.
 |-----------------------|--------------------------------------------------------|-------------------------------------------|
 | `rows_kernel`         | the result, and a mean and 1/σ for each row            | rows that nearly fill a power of two      |
 | `blocks_kernel`       | the same, from a row in several blocks                 | other rows of up to `WIDEST` elements     |
+| `shifted_kernel`      | copies of a weight that begin as such rows may         | those that begin at odd addresses         |
 | `long_rows_kernel`    | the same, block after block, twice through a row       | longer rows                               |
 | `backward_kernel`     | dx, and partial sums over rows for dweight and dbias   | rows of up to `WIDEST_BACKWARD` elements* |
 | `row_means_kernel`    | the two means along each row that dx needs             | longer rows                               |
@@ -111,6 +112,7 @@ def blocks_kernel(
     rstd_out,
     x_row_stride,
     n_cols,
+    width,
     EPS: tl.constexpr,
     VECTOR: tl.constexpr,
     ENDS: tl.constexpr,
@@ -120,7 +122,8 @@ def blocks_kernel(
     """One row for each program, in as many blocks as it needs, not in one of the next power of two: at 5000 that would be 8192.
 
     With ENDS, rows begin at any element, `x` is contiguous, and what does not fill a vector of VECTOR elements stands at two
-    ends (`divided`). Otherwise VECTOR is as in `rows_kernel`.
+    ends (`divided`). `weight` and `bias` then are tables, whose rows of `width` elements begin with one column after the other
+    (`shifted`): so that of a row's middle, theirs are loaded in vectors, too. Otherwise VECTOR is as in `rows_kernel`.
     """
     row = tl.program_id(0).to(tl.int64)
     lanes = tl.arange(0, BLOCK_SIZE)
@@ -161,11 +164,23 @@ def blocks_kernel(
 
     for block in tl.static_range(BLOCKS):
         col = block * BLOCK_SIZE + lanes
-        result = scaled((widened(blocks[block]) - mean) * rstd, weight, bias, head + col, col < middle)
+        result = scaled((widened(blocks[block]) - mean) * rstd, weight, bias, head * width + col, col < middle)
         tl.store(out + target + col, result.to(out.dtype.element_ty), mask=col < middle)
     if ENDS:
         result = scaled(end_distance * rstd, weight, bias, end, end_mask)
         tl.store(out + start + end, result.to(out.dtype.element_ty), mask=end_mask)
+
+
+@triton.jit
+def shifted_kernel(weight, bias, weights, biases, n_cols, width, BLOCK_SIZE: tl.constexpr):
+    """Program (b, h) copies a block of row h of the tables `weights` and `biases`, which begins with element h of theirs."""
+    head = tl.program_id(1)
+    col = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = head + col < n_cols
+    if weight is not None:
+        tl.store(weights + head * width + col, tl.load(weight + head + col, mask=mask), mask=mask)
+    if bias is not None:
+        tl.store(biases + head * width + col, tl.load(bias + head + col, mask=mask), mask=mask)
 
 
 @triton.jit
@@ -535,8 +550,10 @@ def forward(
         how = plan(n_cols, x.element_size(), vector, contiguous=starts)
     weight, bias = (None if tensor is None else tensor.contiguous() for tensor in (weight, bias))
     n_programs, kernel, numbers, constants = arguments(x, how, vector)
-    tensors = (x, weight, bias, out, mean, rstd)
     with torch.cuda.device_of(x):  # Triton compiles for the current GPU, and launches there
+        if constants.get("ENDS"):
+            weight, bias = shifted(weight, bias, times=constants["VECTOR"])
+        tensors = (x, weight, bias, out, mean, rstd)
         kernel[(n_programs,)](*tensors, *numbers, EPS=eps, **constants, **_options(how))
     return out
 
@@ -552,7 +569,24 @@ def arguments(x: torch.Tensor, how: Plan, vector: int) -> tuple[int, Any, tuple[
         return n_rows, long_rows_kernel, (x.stride(0), n_cols), constants
     whole = VECTOR_BYTES // x.element_size()
     constants |= {"ENDS": vector < whole, "VECTOR": max(vector, whole), "BLOCKS": triton.cdiv(n_cols, how.block_size)}
-    return n_rows, blocks_kernel, (x.stride(0), n_cols), constants
+    return n_rows, blocks_kernel, (x.stride(0), n_cols, _width(n_cols)), constants
+
+
+def shifted(*rows: torch.Tensor | None, times: int) -> list[torch.Tensor | None]:
+    """For weight and bias, a table of `times` rows each, which begin with the elements 0, 1, … of theirs.
+
+    Rows of a table begin at multiples of 16 elements; what stands behind a row's last element is undefined.
+    """
+    n_cols = next((len(row) for row in rows if row is not None), 0)
+    tables = [None if row is None else row.new_empty(times, _width(n_cols)) for row in rows]
+    if n_cols:
+        grid = (triton.cdiv(n_cols, 1024), times)
+        shifted_kernel[grid](*rows, *tables, n_cols, _width(n_cols), BLOCK_SIZE=1024)
+    return tables
+
+
+def _width(n_cols: int) -> int:
+    return triton.cdiv(n_cols, 16) * 16
 
 
 def _options(how: Plan) -> dict[str, int]:
