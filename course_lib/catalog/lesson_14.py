@@ -81,9 +81,11 @@ AT_ONCE = 16
 """How many programs are taken to run at the same time."""
 LARGE = 12
 """So many rows and columns of tiles a result must have for the order to be judged."""
+MANY = 13
+"""So many it has, in rows and in columns, where the order is judged."""
 MOST_APART = 11.5
-"""In how many rows and columns of tiles, together, `AT_ONCE` programs may have theirs, on average. Groups of 2 to 8 rows have
-8 to 11, row by row has 14."""
+"""In how many rows and columns of tiles, together, `AT_ONCE` programs may have theirs, on average. Of 13 × 13 tiles, groups of
+2 to 8 rows have 9 to 11.3, row by row has 15."""
 
 
 def _factors(
@@ -106,10 +108,11 @@ def _factors(
 
 
 def _straddle(block: int) -> tuple[Params, ...]:
-    """Each dimension just shorter and just longer than a block, or two; and many tiles, whose order can be seen."""
+    """Each dimension just shorter and just longer than a block, or two; and many tiles, whose order can be seen: a prime number
+    of rows and of columns, so that the last group is lower than the others."""
     if block > LARGEST_TILE:
         return ({"m": 2, "n": 3, "k": block + 1},) if block <= 1024 else ()
-    many = LARGE * block
+    many = MANY * block
     sizes = [(2 * block + 1, block + 1, 3), (block - 1, 2 * block + 1, 7), (block, block, 2 * block + 1), (many, many - 1, 5)]
     return tuple({"m": m, "n": n, "k": k} for m, n, k in sizes)
 
@@ -138,7 +141,7 @@ def _near_each_other(trace: Trace) -> str | None:
         return None
     return (
         f"of {AT_ONCE} programs that follow each other, the tiles lie in {apart:.1f} rows and columns of tiles together, on "
-        f"average; at most {MOST_APART} are asked for, and in groups of 4 rows it would be about 8"
+        f"average; at most {MOST_APART} are asked for, and in groups of 4 rows it would be about 9"
     )
 
 
