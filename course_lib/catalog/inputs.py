@@ -161,9 +161,9 @@ def scores(
 
     "near 0" is moderate and of both signs. "far from 0" has rows around 300, −300 and 0: `exp` of the first overflows, of the
     second underflows; "very far" has 10,000 in place of 300, which is too much for fp64 as well. "late" rows are −inf in their
-    first half and more; those that are "late and low" are about −300 after that. "infinite" rows have one inf, one −inf, and nothing but −inf; "nan" rows have a NaN each. "wide" rows
-    reach from about −150 to 150, so that most shares are too small for fp32; "huge" ones have both ends of fp32 in them, whose
-    difference is infinite.
+    first half and more; those that are "late and low" are about −300 after that. "infinite" rows have one inf, one −inf, and
+    nothing but −inf; "nan" rows have a NaN each. "wide" rows reach from about −150 to 150, so that most shares are too small
+    for fp32; "huge" ones have both ends of fp32 in them, whose difference is infinite.
     """
     x = 3 * floats(generator, m, n)
     if values in ("far from 0", "very far"):
@@ -173,7 +173,7 @@ def scores(
     elif values == "huge":
         x[:, 0], x[:, n // 2] = -3e38, 3e38
     elif values in ("late", "late and low"):
-        x -= {"late": 0.0, "late and low": 300.0}[values]
+        x -= 300 if values == "late and low" else 0
         x[:, : n // 2 + 2] = -math.inf
     elif values == "infinite":
         x[0, n // 3], x[1, n // 3], x[2] = math.inf, -math.inf, -math.inf

@@ -76,8 +76,9 @@ LAYERNORM = Exercise(
     ),
     straddle=straddle_rows,
     drawn=drawn_rows,
-    # At a mean of 1000, of 129 columns, a rounded mean shifts a row by up to 1e-4 of its spread; the mean of squares minus the square of the
-    # mean is off by percents there. Dividing by one column less is off by 4e-3 at 129 columns, and by more at fewer.
+    # At a mean of 1000, the rounded mean of 129 columns shifts a row by up to 1e-4 of its spread; the mean of squares minus the
+    # square of the mean is off by percents there. Dividing by one column less is off by 4e-3 at 129 columns, and by more at
+    # fewer.
     tolerance=Tolerance(rtol=1e-4, atol=5e-4),
     torch_may="allocate",
     hints=(

@@ -82,7 +82,7 @@ AT_ONCE = 16
 LARGE = 12
 """So many rows and columns of tiles a result must have for the order to be judged."""
 MANY = 13
-"""So many it has, in rows and in columns, where the order is judged."""
+"""So many a case has for that: a prime number, so that the last group is lower than the others, whatever their height."""
 MOST_APART = 11.5
 """In how many rows and columns of tiles, together, `AT_ONCE` programs may have theirs, on average. Of 13 × 13 tiles, groups of
 2 to 8 rows have 9 to 11.3, row by row has 15."""
@@ -108,8 +108,7 @@ def _factors(
 
 
 def _straddle(block: int) -> tuple[Params, ...]:
-    """Each dimension just shorter and just longer than a block, or two; and many tiles, whose order can be seen: a prime number
-    of rows and of columns, so that the last group is lower than the others."""
+    """Each dimension just shorter and just longer than a block, or two; and many tiles, whose order can be seen."""
     if block > LARGEST_TILE:
         return ({"m": 2, "n": 3, "k": block + 1},) if block <= 1024 else ()
     many = MANY * block

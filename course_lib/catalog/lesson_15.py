@@ -97,6 +97,7 @@ ONLINE_SOFTMAX = Exercise(
         {"m": 1, "n": 5003, "layout": "transposed"},
         {"m": 3, "n": 1101, "layout": "row expanded"},
         {"m": 2, "n": 2500, "values": "late"},
+        {"m": 2, "n": 2300, "values": "late and low"},
         {"m": 4, "n": 6, "values": "infinite"},
         {"m": 4, "n": 1500, "values": "infinite"},
         {"m": 2, "n": 1300, "values": "nan"},
@@ -152,7 +153,8 @@ ONLINE_SOFTMAX = Exercise(
         ),
         Hint(
             "Before anything is seen the maximum is −inf and the sum 0. After a block that is −inf throughout, both are still "
-            'so, and −inf − (−inf) is NaN. Subtract another number there: `tl.where(maximum == -float("inf"), 0.0, maximum)`.',
+            'so, and −inf − (−inf) is NaN. Subtract another number there, `tl.where(maximum == -float("inf"), 0.0, maximum)`, and '
+            "keep the maximum as it is: scores of −300 may follow, beside which 0 is high.",
             frozenset({"nan", "mismatch"}),
             case="values=late",
         ),
