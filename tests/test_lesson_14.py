@@ -201,4 +201,4 @@ def test_a_wrong_order_is_told_with_its_number(tmp_path: Path, monkeypatch: pyte
     report = check_file("matmul_grouped", ROOT / "tests/mutants/matmul_grouped/row_by_row.py", seed=0)
     (finding,) = report.findings
     assert finding.kind == "not_as_asked"
-    assert "14.0 rows and columns of tiles" in finding.message and "at most 11.5" in finding.message
+    assert "15.2 rows and columns of tiles" in finding.message and "at most 11.5" in finding.message

@@ -107,24 +107,32 @@ LAYERNORM = Exercise(
                     "input_changed",
                     "race:same",
                     "unchanged",
+                    "write_twice",
                 }
             ),
         ),
         Hint(
             "A spare lane that holds 0 adds nothing to the first sum, but `0 - mean` squared is not 0: set the distances of "
             "the spare lanes to 0 with `tl.where` before you square them. Divide by `n_cols`, not by one less, nor by the "
-            "block.",
+            "block. And the distance is divided by a root, √(variance + eps).",
             frozenset({"mismatch", "scaled", "nan", "tail", "first_block_only"}),
         ),
         Hint(
             "eps is added to the variance, under the root: 1 / √(variance + eps). And it is the argument, not a number of your "
             "own.",
             frozenset({"mismatch", "scaled", "nan"}),
-            case="eps=0.5|column expanded",
+            case="eps=0.5",
         ),
         Hint(
-            "A row of one column has a variance of 0, and eps alone stands under the root: 1 / √(variance + eps). Whoever "
-            "divides by `n_cols - 1` divides by 0.",
+            "All elements of this row are the same, so each is at a distance of 0 from the mean, and the result is the "
+            "bias. Is the sum divided by `n_cols`? Is eps added to the variance, under the root: 1 / √(variance + eps)?",
+            frozenset({"mismatch", "scaled", "nan"}),
+            case="column expanded",
+            asked=False,
+        ),
+        Hint(
+            "A row of one column is its own mean: its distance is 0, and the result is the bias. eps alone stands under the "
+            "root: 1 / √(variance + eps). Whoever divides by `n_cols - 1` divides by 0.",
             frozenset({"mismatch", "nan", "crash"}),
             case="n=1(,|$)",
             asked=False,
@@ -225,7 +233,19 @@ LAYERNORM_BACKWARD = Exercise(
         ),
         Hint(
             "The mask `columns < n_cols` belongs on every load and store. A tile of several rows masks its rows as well.",
-            _MASKS | {"race:spill", "race:overlap"},
+            frozenset({f"{access}_out_of_bounds:unmasked" for access in ("load", "store")} | {"race:spill", "race:overlap"}),
+        ),
+        Hint(
+            "There is a mask, and it lets lanes through that lie outside. Of `x`, `dy` and dx: is it `columns < n_cols`, "
+            "and is the row a real one? Of partial sums: each program has a row of its own, at `tl.program_id(0) * n_cols + "
+            "columns`, and the second kernel reads as many rows as there were programs.",
+            frozenset({f"{access}_out_of_bounds:masked" for access in ("load", "store")}),
+        ),
+        Hint(
+            "dx is a new, contiguous tensor, whatever the strides of `x` are: element (i, j) lies at `i * n_cols + j`.",
+            frozenset({"store_out_of_bounds:program", "store_out_of_bounds:strides", "write_twice"}),
+            case="layout",
+            asked=False,
         ),
         Hint(
             "`dy` and `x` each have two strides of their own: pass all four. `y.sum().backward()` hands over a `dy` whose "
@@ -246,7 +266,7 @@ LAYERNORM_BACKWARD = Exercise(
         Hint(
             "dx is (g − mean(g) − x̂ · mean(g · x̂)) / √(variance + eps), with g = dy · weight; both means are those of the "
             "row, and divided by n_cols. dweight is the sum of dy · x̂ over the rows, and dbias that of dy: without the "
-            "weight.",
+            "weight. In spare lanes x − mean is −mean: set it to 0 with `tl.where` before you square it.",
             frozenset({"mismatch", "scaled", "tail", "first_block_only", "periodic", "unchanged"}),
         ),
         Hint(

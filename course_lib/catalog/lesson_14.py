@@ -204,16 +204,19 @@ MATMUL_GROUPED = Exercise(
             frozenset({"not_as_asked", "transposed"}),
         ),
         Hint(
-            "The last group may have fewer rows than GROUP. Its height is `min(n_rows - first, GROUP)`, and both the row and "
-            "the column are counted with that height.",
+            "Each tile is to get one program, and only one. The grid has one axis, with a program for each tile. A group "
+            "has GROUP · n_cols programs, and its rows begin at `first`, the number of the group times GROUP. The last "
+            "group may have fewer rows than GROUP: its height is `min(n_rows - first, GROUP)`, and both the row and the "
+            "column are counted with that height.",
             frozenset(
                 {"unwritten", "unwritten:tail", "unwritten:gaps", "unwritten:row_ends", "race", "race:same", "idle_programs"}
             )
             | {f"{access}_out_of_bounds:program" for access in ("load", "store")},
         ),
         Hint(
-            "Each load has two masks, joined by `&`: rows below M and columns below K for `a`, rows below K and columns below "
-            "N for `b`. The store has rows below M and columns below N. K's mask moves with the loop.",
+            "Each load has two masks, joined by `&`: rows below M and columns below K for `a`, rows below K and columns "
+            "below N for `b`. The store has rows below M and columns below N. K's mask moves with the loop. (The masks are "
+            "right? Then look at the strides: each matrix has two of its own, the one of its rows first.)",
             frozenset({"race:spill"})
             | {f"{access}_out_of_bounds:{mask}" for access in ("load", "store") for mask in ("unmasked", "masked")},
         ),

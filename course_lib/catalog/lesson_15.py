@@ -134,8 +134,9 @@ ONLINE_SOFTMAX = Exercise(
         ),
         Hint(
             "The sum so far was made with the maximum so far. When a block raises it, what must the sum be multiplied by, so "
-            "that it is as if made with the new one? The block's own terms are made with the new one at once.",
-            frozenset({"mismatch", "scaled", "tail", "nan"}),
+            "that it is as if made with the new one? The block's own terms are made with the new one at once. And when a turn "
+            "ends, the new maximum is the old one of the next.",
+            frozenset({"mismatch", "scaled", "tail", "nan", "constant"}),
         ),
         Hint(
             "A row that fits into one block needs no rescaling. What do the spare lanes hold, and does each share get divided "
@@ -152,9 +153,9 @@ ONLINE_SOFTMAX = Exercise(
             asked=False,
         ),
         Hint(
-            "Before anything is seen the maximum is −inf and the sum 0. After a block that is −inf throughout, both are still "
-            'so, and −inf − (−inf) is NaN. Subtract another number there, `tl.where(maximum == -float("inf"), 0.0, maximum)`, and '
-            "keep the maximum as it is: scores of −300 may follow, beside which 0 is high.",
+            "Before anything is seen the maximum is −inf and the sum 0. After a block that is −inf throughout, both are "
+            'still so, and −inf − (−inf) is NaN. Subtract another number there, `tl.where(maximum == -float("inf"), 0.0, '
+            "maximum)`, and keep the maximum as it is: scores of −300 may follow, beside which 0 is high.",
             frozenset({"nan", "mismatch"}),
             case="values=late",
         ),
@@ -312,9 +313,10 @@ ATTENTION = Exercise(
             | _MISSING,
         ),
         Hint(
-            "Each tensor brings four strides: `batch * q_batch + head * q_head + row * q_row + column * q_column`, and those "
-            "of `k` and `v` need not be those of `q`.",
-            frozenset({"mismatch", "load_out_of_bounds:strides", "store_out_of_bounds:strides", "tail", "first_block_only"}),
+            "Each tensor brings four strides: `batch * q_batch + head * q_head + row * q_row + column * q_column`. Those of "
+            "`k` and `v` need not be those of `q`, and the result, which is new, has its own as well.",
+            frozenset({"mismatch", "tail", "first_block_only", "write_twice"})
+            | {f"{access}_out_of_bounds:{how}" for access in ("load", "store") for how in ("strides", "program")},
             case="layout",
         ),
         Hint(
@@ -331,8 +333,9 @@ ATTENTION = Exercise(
             asked=False,
         ),
         Hint(
-            "−inf − (−inf) is NaN. Is there a block, or a share of the keys, in which no key is real? Its maximum is −inf. And "
-            "exp(old − new) is exp(−inf − new) = 0 at the start; the other way round it would be infinite, and ∞ · 0 is NaN.",
+            "−inf − (−inf) is NaN. Is there a block, or a share of the keys, in which no key is real? Its maximum is −inf. "
+            "And exp(old − new) is exp(−inf − new) = 0 at the start; the other way round it would be infinite, and ∞ · 0 is "
+            "NaN. Or do `tl.max` and `tl.sum` go along the wrong axis? A query's keys lie along `axis=1`.",
             frozenset({"nan"}),
             asked=False,
         ),
@@ -354,7 +357,8 @@ ATTENTION = Exercise(
         ),
         Hint(
             "Scores are divided by √head_dim, once, before the softmax. `tl.max` and `tl.sum` go over the keys: `axis=1` of a "
-            "tile of queries × keys. Every query sees every key. And the sum divides once, at the end.",
+            "tile of queries × keys. Every query sees every key, and none beyond: keys end at N, queries at M. And the sum "
+            "divides once, at the end.",
             frozenset({"mismatch", "scaled", "nan", "constant", "tail", "first_block_only"}),
             case=r"\bn=[2-9],",
         ),

@@ -36,6 +36,14 @@ MESSAGES = {
         "In a kernel only functions of `tl` work on tiles: `tl.sum(x)`, not `torch.sum(x)`."
     ),
     "must be Tensor, not tensor": "In a kernel only functions of `tl` work on tiles: `tl.sum(x)`, not `torch.sum(x)`.",
+    "must have equal reduction dimensions": (
+        "`tl.dot(a, b)` sums over the columns of `a` and the rows of `b`: M × K times K × N. Where the second tile has been "
+        "loaded with its rows first, turn it with `tl.trans`, or load it turned."
+    ),
+    "Both operands must be same dtype": (
+        "`tl.dot` takes two tiles of one type. Convert one, as with `weights.to(tl.float16)`: the sum is kept in fp32 all "
+        "the same."
+    ),
     "Unsupported function referenced": (
         "A kernel can call functions of `tl`, and functions with `@triton.jit` above them; nothing of torch, NumPy or "
         "`math`. `np.minimum` is `tl.minimum`, `math.exp` is `tl.exp`."

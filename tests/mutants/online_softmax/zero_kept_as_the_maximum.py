@@ -8,9 +8,7 @@ import triton.language as tl
 
 
 @triton.jit
-def softmax_kernel(
-    x_ptr, out_ptr, x_row, x_column, out_row, out_column, n_cols, BLOCK_SIZE: tl.constexpr
-):
+def softmax_kernel(x_ptr, out_ptr, x_row, x_column, out_row, out_column, n_cols, BLOCK_SIZE: tl.constexpr):
     row = tl.program_id(0)
     maximum = -float("inf")
     total = 0.0
