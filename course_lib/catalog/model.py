@@ -114,7 +114,7 @@ class Exercise:
     """What the statement asks of the compiled code, if it does: given a call's trace and what its launches were compiled to for
     one GPU, launch by launch, None or a finding of the kind "compiled_code"."""
     points: int = 1
-    """What it is worth where it is graded: 1 for a single idea, 2 for a kernel that joins several, 3 for a lesson's main work."""
+    """What it is worth where it is graded: 1 for one idea, 2 for a kernel that joins several, 3 for a lesson's main work."""
 
     kind: Literal["exercise"] = "exercise"
 

@@ -50,7 +50,7 @@ def verdict(report: Report) -> str:
 
 def for_feedback(report: Report) -> Report:
     """A report that gives nothing of a grading's hidden cases away: no seed, no expected values, and nothing that was printed,
-    which may be the inputs. The verdict, the kind of fault, its place and the hint stay; all forms of a report can be made of it.
+    which may be the inputs. The verdict, the kind of fault, its place and the hint stay, and it can be shown in every form.
     """
     findings = tuple(replace(finding, values=()) for finding in report.findings)
     return replace(report, findings=findings, seed=None, printed="")
