@@ -84,7 +84,7 @@ def _grade(
     for path in summary.files:
         console.print(Text(f"  {path}"), soft_wrap=True)
     if len({tuple(student.results) for student in summary.students}) > 1:
-        console.print("Not all were asked the same exercises: the column `of` says how many points each could get.")
+        console.print("Not all were asked the same exercises: the column `of` says what each could get.", soft_wrap=True)
     unjudged = [one for record in work.done.values() for one in record["results"] if one["status"] == "not judged"]
     if unjudged:
         console.print(f"{len(unjudged)} answers could not be judged; the same command tries them again.", style="bold")

@@ -88,9 +88,9 @@ def file_name(text: str) -> str:
     """A file's name for this text: the text itself where it is harmless, or else what is left of it and a digest.
 
     >>> file_name("ann"), file_name("../ann b.py")
-    ('ann', 'ann_b.py-0b37d78c7d')
+    ('ann', 'ann_b.py-1676d49298')
     """
-    harmless = re.sub(r"[^\\w.-]+", "_", text).strip("._-")[:40]
+    harmless = re.sub(r"[^\w.-]+", "_", text).strip("._-")[:40]
     return harmless if harmless == text else f"{harmless}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
 
