@@ -21,6 +21,8 @@ from typing import Any, Literal
 
 from course_lib.errors import PlainError
 
+Kind = Literal["notebook", "python", "other"]
+KINDS: dict[str, Kind] = {".ipynb": "notebook", ".py": "python"}
 MOST_BYTES = 2**28
 """Larger files are not read."""
 
@@ -38,7 +40,7 @@ class Submission:
 
     name: str
     student: str
-    kind: Literal["notebook", "python", "other"]
+    kind: Kind
     cells: tuple[str, ...] = ()
     problem: str | None = None
 
@@ -82,13 +84,14 @@ def _files(folder: Path, depth: int = 0) -> Iterator[Path]:
 def _read(folder: Path, path: Path) -> Submission:
     parts = [_printable(part) for part in path.relative_to(folder).parts]
     student = parts[0] if len(parts) > 1 or path.is_dir() else Path(parts[0]).stem
-    kind: Literal["notebook", "python", "other"] = {".ipynb": "notebook", ".py": "python"}.get(path.suffix.lower(), "other")  # type: ignore[assignment]
-    name = "/".join(parts)
+    name, kind = "/".join(parts), KINDS.get(path.suffix.lower(), "other")
     try:
+        if path.is_symlink():
+            raise _Unreadable("a link, which is not followed")
+        if path.is_dir():
+            raise _Unreadable("nothing handed in")
         if kind == "other":
-            raise _Unreadable(
-                "nothing handed in" if path.is_dir() and not path.is_symlink() else "not a notebook or Python file"
-            )
+            raise _Unreadable("not a notebook or Python file")
         content = _content(path)
         return Submission(name, student, kind, _notebook(content) if kind == "notebook" else (_python(content),))
     except _Unreadable as problem:
@@ -104,9 +107,7 @@ def _content(path: Path) -> bytes:
     try:
         number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        raise _Unreadable(
-            "a link, which is not followed" if path.is_symlink() else f"cannot be opened: {error.strerror}"
-        ) from error
+        raise _Unreadable(f"cannot be opened: {error.strerror}") from error
     with open(number, "rb") as file:
         status = os.fstat(number)
         if not stat.S_ISREG(status.st_mode):

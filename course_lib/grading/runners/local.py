@@ -7,11 +7,13 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from course_lib.grading.tasks import Task, grade, not_judged
+
+Judge = Callable[[Task], dict[str, Any]]
 
 TRIES = 2
 MOST_SECONDS = 900.0
@@ -19,10 +21,14 @@ MOST_SECONDS = 900.0
 
 
 class LocalRunner:
-    """A pool of `jobs` processes (0: one a processor). One that dies costs its task only, which is tried once more."""
+    """A pool of `jobs` processes (0: one a processor). One that dies costs its task only, which is tried once more.
 
-    def __init__(self, jobs: int) -> None:
+    `judge` is a function of a module, that the processes find there.
+    """
+
+    def __init__(self, jobs: int, judge: Judge = grade) -> None:
         self.jobs = jobs or len(os.sched_getaffinity(0))
+        self.judge = judge
 
     def run(self, tasks: Sequence[Task]) -> Iterator[dict[str, Any]]:
         """See `Runner.run`."""
@@ -33,7 +39,7 @@ class LocalRunner:
                 for worker in [worker for worker in workers if not worker.task][: len(waiting)]:
                     worker.give(*waiting.popleft())
                 for _ in range(min(self.jobs - len(workers), len(waiting))):
-                    workers.append(_Worker())
+                    workers.append(_Worker(self.judge))
                     workers[-1].give(*waiting.popleft())
                 for worker in _ready([worker for worker in workers if worker.task]):
                     task, tries = worker.under_way
@@ -56,10 +62,10 @@ LOST = "The process that judged it ended, twice. Grade it again; if that does no
 class _Worker:
     """A process that judges. It ends when its pipe does, as it does when this process is killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, judge: Judge) -> None:
         context = multiprocessing.get_context("spawn")  # what this process knows of other submissions is not in it
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs, judge), daemon=True)
         self.process.start()
         theirs.close()
         self.task: tuple[Task, int] | None = None
@@ -98,11 +104,11 @@ def _ready(workers: Sequence[_Worker]) -> list[_Worker]:
     return [worker for worker in workers if worker.pipe in said or worker.deadline <= time.monotonic()]
 
 
-def _serve(pipe: Connection) -> None:
+def _serve(pipe: Connection, judge: Judge) -> None:
     """Judge what comes, one after another, until nothing can come any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C, the process that started this one learns, and ends it
     try:
         while True:
-            pipe.send(grade(pipe.recv()))
+            pipe.send(judge(pipe.recv()))
     except (EOFError, BrokenPipeError):
         return
