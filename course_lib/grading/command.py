@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -71,7 +72,8 @@ def _grade(
         left, began = len(work.left), time.monotonic()
         console.print(f"{len(handed_in)} submissions, {left} of them to be judged.")
         try:
-            _follow(console, judged(work, chosen_runner, results), left)
+            with contextlib.closing(judged(work, chosen_runner, results)) as records:
+                _follow(console, records, left)
         except KeyboardInterrupt:
             judged_now = left - len(work.left)
             console.print(f"Stopped after {judged_now} of {left}. The same command goes on from there.", style="bold")
@@ -93,13 +95,14 @@ def _grade(
 
 def _follow(console: Console, records: Iterator[dict[str, Any]], number: int) -> None:
     """Show how far it is."""
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("judged"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("", total=number)
         for record in records:
-            progress.update(bar, advance=1, description=Text(record["submission"]).plain.replace("[", r"\["))
+            progress.update(bar, advance=1, description=escape(record["submission"]))
 
 
 def _print_tallies(console: Console, tallies: tuple[Tally, ...]) -> None:

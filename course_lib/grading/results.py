@@ -74,14 +74,16 @@ def opened(folder: Path) -> Iterator[Results]:
             raise CannotKeep(f"{folder} holds other files. Give a folder that is empty or not there yet.")
         for part in (folder, folder / "records", folder / "feedback"):
             part.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with lock:
-            for left in folder.rglob(f"{TEMPORARY}*"):
-                left.unlink()
-            yield Results(folder, _seed(folder / "run.json"))
+        lock.acquire()
     except filelock.Timeout as error:
         raise CannotKeep(f"Another run is writing to {folder}. Wait until it is done.") from error
     except OSError as error:
         raise CannotKeep(f"{error.filename or folder}: {error.strerror}.") from error
+    with lock:
+        lock.release()  # entering has acquired it once more
+        for left in folder.rglob(f"{TEMPORARY}*"):
+            left.unlink()
+        yield Results(folder, _seed(folder / "run.json"))
 
 
 def file_name(text: str) -> str:
@@ -106,11 +108,9 @@ def _seed(path: Path) -> int:
 
 def _write(path: Path, content: str | bytes) -> None:
     """Write a file that only its owner can read, whole or not at all."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content if isinstance(content, bytes) else content.encode())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=TEMPORARY, delete=False) as file:
+            file.write(content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace"))
+        os.replace(file.name, path)
+    except OSError as error:
+        raise CannotKeep(f"{path} cannot be written: {error.strerror}. What was written before is kept.") from error

@@ -24,9 +24,6 @@ from course_lib.checking.notebook import Cell, bundle_cells, cell_of, see_that_p
 from course_lib.checking.source import CannotBundle, NotDefined
 from course_lib.grading import records
 
-MOST_CODE = 200_000
-"""Characters of code in a submission; what is longer is not judged. The longest lesson's notebook has 40 000."""
-
 
 @dataclass(frozen=True)
 class Task:
@@ -73,9 +70,6 @@ def not_judged(task: Task, reason: str) -> dict[str, Any]:
 def _readable(task: Task) -> tuple[list[Cell], dict[str, str]]:
     """The submission's cells that Python can read, and of the others the text with what is wrong in it."""
     file = task.submission.rpartition("/")[2]
-    if sum(map(len, task.cells)) > MOST_CODE:
-        too_long = f"{file} holds more than {MOST_CODE} characters of code, and was not read."
-        return [], {"\n".join(cell for cell in task.cells): too_long}
     cells: list[Cell] = []
     unreadable: dict[str, str] = {}
     for number, text in enumerate(task.cells, 1):
