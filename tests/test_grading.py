@@ -27,6 +27,7 @@ from typer.testing import CliRunner, Result
 
 from course_lib import catalog
 from course_lib.__main__ import app
+from course_lib.checking import notebook
 from course_lib.doctor.facts import triton_cache
 from course_lib.figures.mistakes import draw_mistakes
 from course_lib.grading import extra_cases, records
@@ -398,10 +399,25 @@ def test_what_is_not_there_or_cannot_be_read_is_told_apart() -> None:
     SCHEMAS.validate(record)
 
 
-@pytest.mark.parametrize("text", ["(" * 5000, "x = " + "-" * 100_000 + "1", "\0", "a." * 50_000 + "b"])
+@pytest.mark.parametrize(
+    "text", ["(" * 5000, "x = " + "-" * 100_000 + "1", "\0", "a." * 50_000 + "b", "%x\n" * 600 + "(" * 300]
+)
 def test_code_that_no_parser_survives_is_a_result(text: str) -> None:
-    record = grade(replace(TASK, cells=(text,)))
-    assert record["results"][0]["status"] == "not found" and record["notes"]
+    for kind in ("python", "notebook"):
+        record = grade(replace(TASK, kind=kind, cells=(text,)))
+        assert record["results"][0]["status"] == "not found" and record["notes"]
+
+
+def test_a_cell_that_ipython_fails_on_costs_itself_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with hundreds of magics in one cell, which it gives up on after a while."""
+
+    def give_up(*_: object) -> str:
+        raise RuntimeError("Input transformation still changing")
+
+    monkeypatch.setattr(notebook.TransformerManager, "transform_cell", give_up)
+    record = grade(replace(TASK, kind="notebook", submission="a.ipynb"))
+    assert record["notes"] == ["a.ipynb, code cell 1: IPython cannot read this cell (RuntimeError)."]
+    assert record["results"][0]["status"] == "cannot be read"
 
 
 def test_an_unknown_runner_is_an_error() -> None:
