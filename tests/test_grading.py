@@ -27,7 +27,8 @@ from typer.testing import CliRunner, Result
 
 from course_lib import catalog
 from course_lib.__main__ import app
-from course_lib.checking import notebook
+from course_lib.checking import notebook, sandbox
+from course_lib.checking.confine import View
 from course_lib.doctor.facts import triton_cache
 from course_lib.figures.mistakes import draw_mistakes
 from course_lib.grading import extra_cases, records
@@ -48,6 +49,12 @@ SCHEMA = json.loads((DATA / "grade.schema.json").read_text())
 REPORT = Resource.from_contents(json.loads((DATA / "report.schema.json").read_text()))
 SCHEMAS = jsonschema.Draft202012Validator(SCHEMA, registry=Registry().with_resource("report.schema.json", REPORT))
 TASK = Task("ann.py", "ann", "python", ("def double(x): return x",), ("double",), seed=7)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_hidden_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process runs after these tests may see everything; answers are judged in others."""
+    monkeypatch.setattr(sandbox, "keep_apart", lambda hidden: None)
 
 
 def course(*arguments: object) -> Result:
@@ -279,6 +286,16 @@ def test_where_nothing_is_hidden_every_spy_finds_something(place: Place, tmp_pat
         assert "AssertionError" in done.stderr, f"{name}: {done.stderr}"
 
 
+def test_a_view_is_of_the_largest_folders_that_are_seen_whole(tmp_path: Path) -> None:
+    written(tmp_path, "open/a.py", "shut/b.py", "shut/shown/c.py", "shut/shown/more/d.py", "shut/shown/own/e.py")
+    (tmp_path / "link").symlink_to(tmp_path / "shut")
+    shut, shown = tmp_path / "shut", tmp_path / "shut/shown"
+    assert set(View(frozenset({shut}), frozenset({shown, shown / "more"})).whole()) >= {tmp_path / "open", shown}
+    view = View(frozenset({shut, shown / "own"}), frozenset({shown}))
+    inside = {path for path in view.whole() if tmp_path in path.parents}
+    assert inside == {tmp_path / "open", shown / "c.py", shown / "more"}
+
+
 # --- reading a folder ---------------------------------------------------------------------------------------------------
 
 
@@ -404,6 +421,11 @@ def test_code_that_no_parser_survives_is_a_result(text: str) -> None:
     for kind in ("python", "notebook"):
         record = grade(replace(TASK, kind=kind, cells=(text,)))
         assert record["results"][0]["status"] == "not found" and record["notes"]
+
+
+def test_what_python_warns_of_in_a_submission_is_not_said(recwarn: pytest.WarningsRecorder) -> None:
+    assert not grade(replace(TASK, cells=("x = '\\d'",)))["notes"]
+    assert not recwarn.list
 
 
 def test_a_cell_that_ipython_fails_on_costs_itself_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,6 +71,8 @@ def _grade(
         work = plan(handed_in, results, exercises=names, cases=further, use_gpu=gpu, hidden=[folder])
         left, began = len(work.left), time.monotonic()
         console.print(f"{len(handed_in)} submissions, {left} of them to be judged.")
+        if unused := further.keys() - {name for task in work.tasks for name in task.exercises}:
+            console.print(f"No submission is asked for {', '.join(sorted(unused))}, of which {cases} has cases.")
         try:
             with contextlib.closing(judged(work, chosen_runner, results)) as records:
                 _follow(console, records, left)

@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -53,11 +54,15 @@ class Task:
 
 
 def grade(task: Task) -> dict[str, Any]:
-    """Judge a submission; the result is a record (`records.py`). Nothing is kept, and no learner's progress touched."""
+    """Judge a submission; the result is a record (`records.py`). Nothing is kept, and no learner's progress touched.
+
+    From then on, answers that are judged in this process see nothing of each other (`sandbox.keep_apart`).
+    """
     began = time.perf_counter()
     sandbox.keep_apart(Path(folder) for folder in task.hidden)
-    cells, unreadable = _readable(task)
-    results = [_judged(task, cells, unreadable, catalog.exercise(name)) for name in task.exercises]
+    with warnings.catch_warnings(action="ignore"):  # such as Python's about the student's text
+        cells, unreadable = _readable(task)
+        results = [_judged(task, cells, unreadable, catalog.exercise(name)) for name in task.exercises]
     return records.record(task, results, notes=tuple(unreadable.values()), seconds=time.perf_counter() - began)
 
 
