@@ -27,12 +27,16 @@ CONFIG = '''\
 """How nbgrader grades this course's assignments. Run nbgrader in this folder, with the course's Python."""
 
 import os
+import sys
 import tempfile
 
 c = get_config()  # noqa: F821
 
 c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
 c.Execute.timeout = 600  # seconds for a cell; a check takes some, and more on a busy machine
+
+# nbgrader runs alembic by its name, which is beside Python in an environment that need not be activated.
+os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
 
 # What is checked while grading is not the teacher's own progress.
 os.environ["COURSE_STATE_DIR"] = os.path.join(tempfile.gettempdir(), f"course-grading-{os.getuid()}")
