@@ -1,4 +1,4 @@
-"""The `course` command: doctor, check, hint, glossary, progress. The only place of the library that prints.
+"""The `course` command: doctor, check, hint, glossary, progress, grade. Only it and its `grading/command.py` print.
 
     course doctor
     course check vector_add answer.py
@@ -20,6 +20,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from course_lib.grading.command import grade
+
 if TYPE_CHECKING:
     from course_lib.checking.findings import Report
     from course_lib.doctor.facts import Facts
@@ -30,6 +32,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.command()(grade)
 
 FAILED, UNJUDGED = 1, 2
 COLOURS = {"stops": "red", "limits": "yellow", "note": "cyan"}

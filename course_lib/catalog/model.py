@@ -113,6 +113,8 @@ class Exercise:
     compiled_code: Callable[[Trace, tuple[LaunchCode, ...]], Finding | None] | None = None
     """What the statement asks of the compiled code, if it does: given a call's trace and what its launches were compiled to for
     one GPU, launch by launch, None or a finding of the kind "compiled_code"."""
+    points: int = 1
+    """What a right answer counts where a class is graded."""
 
     kind: Literal["exercise"] = "exercise"
 

@@ -21,7 +21,8 @@ import platform
 import resource
 import signal
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,11 @@ def _granted(function: str, *arguments: Any) -> bool:
     return call is not None and call(*arguments) == 0
 
 
-def close_off(writable: Iterable[Path], most_tasks: int) -> bool:
+def close_off(writable: Iterable[Path], most_tasks: int, view: View | None = None) -> bool:
     """Give this process and its children as little of the system as it lets us, but `writable` to write in.
 
-    Returns whether mounts made from now on are seen nowhere else. Needs a process without threads.
+    With a view, what it hides cannot be seen any more. Returns whether mounts made from now on are seen nowhere else. Needs a
+    process without threads.
     """
     with contextlib.suppress(OSError):
         # Should memory run out, the kernel ends this before the learner's notebook, but not before what has eaten it all.
@@ -49,16 +51,52 @@ def close_off(writable: Iterable[Path], most_tasks: int) -> bool:
     unshare(CLONE_NEWNET)
     alone = own_mounts()
     if alone:
+        if view:
+            cover(view)
         read_only_except(writable)
     return alone
 
 
-def give_up(folders: Iterable[Path], files: Iterable[Path]) -> None:
-    """Give up every right that an answer has no use for; see `landlock` for `folders` and `files`."""
+def give_up(folders: Iterable[Path], files: Iterable[Path], readable: Iterable[Path] | None = None) -> None:
+    """Give up every right that an answer has no use for; see `landlock` for the arguments."""
     unshare(CLONE_NEWIPC)
     keep_out_others(False)
     drop_capabilities()
-    landlock(folders, files)
+    landlock(folders, files, readable)
+
+
+@dataclass(frozen=True)
+class View:
+    """What of the files is to be seen: all but these folders and what is in them, of which some may be shown all the same.
+
+    Of two that contain each other, the inner one counts. All paths are absolute, and none goes through a link.
+    """
+
+    hidden: frozenset[Path]
+    shown: frozenset[Path]
+
+    def sees(self, path: Path) -> bool:
+        """Whether a path is to be seen.
+
+        >>> view = View(frozenset({Path("/home"), Path("/home/me/course/class")}), frozenset({Path("/home/me/course")}))
+        >>> [view.sees(Path(path)) for path in ("/usr", "/home/you", "/home/me/course/a.py", "/home/me/course/class/b.py")]
+        [True, False, True, False]
+        """
+        marked = next((one for one in (path, *path.parents) if one in self.hidden or one in self.shown), None)
+        return marked is None or marked in self.shown
+
+    def whole(self) -> Iterator[Path]:
+        """The largest folders, and the files beside them, all of which is to be seen; as they are now."""
+        yield from self._whole(Path("/"))
+
+    def _whole(self, folder: Path) -> Iterator[Path]:
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:  # one that cannot be listed shows nothing
+            for path in (Path(entry) for entry in entries if not entry.is_symlink()):  # what a link leads to is met elsewhere
+                seen = self.sees(path)
+                if any(path in one.parents for one in (self.hidden if seen else self.shown)):
+                    yield from self._whole(path)
+                elif seen:
+                    yield path
     no_connections()
 
 
@@ -101,6 +139,23 @@ def read_only_except(writable: Iterable[Path]) -> bool:
     return everything and all(_set_mount(folder, 0, struct.pack("=4Q", 0, MOUNT_ATTR_RDONLY, 0, 0)) for folder in bound)
 
 
+def cover(view: View) -> bool:
+    """Lay an empty folder over each that is hidden, with what is shown of it; for a process with mounts of its own."""
+    done = True
+    for folder in sorted(filter(Path.is_dir, view.hidden), key=lambda path: len(path.parts)):
+        inside = [path for path in view.shown if folder in path.parents and path.exists()]
+        kept = [(path, path.is_dir(), os.open(path, os.O_PATH)) for path in sorted(inside)]
+        done &= _granted("mount", b"none", os.fsencode(folder), b"tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, b"size=1m,mode=755")
+        for path, is_folder, place in kept:
+            if not path.exists():  # else it came along with another one
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.mkdir() if is_folder else path.touch()
+                bound = b"/proc/self/fd/%d" % place
+                done &= _granted("mount", bound, os.fsencode(path), None, MS_BIND | MS_REC, None)
+            os.close(place)
+    return done
+
+
 def let_go(folder: Path) -> bool:
     """Undo what `read_only_except` did to a folder, which could not be removed otherwise."""
     return _granted("umount2", os.fsencode(folder), MNT_DETACH)
@@ -126,7 +181,7 @@ def own_proc() -> bool:
 
 # --- files, signals and sockets, by Landlock --------------------------------------------------------------------------
 
-WRITE_FILE, TRUNCATE = 1 << 1, 1 << 14
+WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 1, 1 << 2, 1 << 3, 1 << 14
 REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG, REFER = 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 13
 MAKE_OTHERS = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12  # devices, sockets, pipes, symbolic links
 IN_FOLDER = WRITE_FILE | TRUNCATE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER
@@ -135,26 +190,30 @@ OUTSIDE = 1 << 0 | 1 << 1  # abstract sockets and signals of processes outside
 LANDLOCK_RULE_PATH_BENEATH = 1
 
 
-def landlock(folders: Iterable[Path], files: Iterable[Path]) -> bool:
+def landlock(folders: Iterable[Path], files: Iterable[Path], readable: Iterable[Path] | None = None) -> bool:
     """From now on let this process change files in `folders` only, write to `files`, and trace nobody but its children.
 
-    Newer kernels also keep it from TCP, and from sending signals to others.
+    With `readable`, it reads nothing but these files, and what is in these folders. Newer kernels also keep it from TCP, and
+    from sending signals to others.
     """
     syscall = ctypes.CDLL(None).syscall
     version = syscall(SYS_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
     if version < 1:
         return False
     newer = (REFER if version < 2 else 0) | (TRUNCATE if version < 3 else 0)
-    handled = (IN_FOLDER | MAKE_OTHERS) & ~newer
+    reading = 0 if readable is None else READ_FILE | READ_DIR
+    handled = (IN_FOLDER | MAKE_OTHERS) & ~newer | reading
     size = 8 if version < 4 else 16 if version < 6 else 24
     rules = syscall(SYS_LANDLOCK_CREATE, struct.pack("=3Q", handled, TCP, OUTSIDE), ctypes.c_size_t(size), 0)
     if rules < 0:
         return False
-    for paths, rights in ((folders, IN_FOLDER & handled), (files, (WRITE_FILE | TRUNCATE) & handled)):
+    of_files = WRITE_FILE | READ_FILE | TRUNCATE
+    for paths, rights in ((folders, IN_FOLDER), (files, WRITE_FILE | TRUNCATE), (readable or (), reading)):
         for path in paths:
             with contextlib.suppress(OSError):
                 place = os.open(path, os.O_PATH)
-                syscall(SYS_LANDLOCK_ADD, rules, LANDLOCK_RULE_PATH_BENEATH, struct.pack("=Qi", rights, place), 0)
+                fitting = rights & handled & (-1 if path.is_dir() else of_files)
+                syscall(SYS_LANDLOCK_ADD, rules, LANDLOCK_RULE_PATH_BENEATH, struct.pack("=Qi", fitting, place), 0)
                 os.close(place)
     held = no_new_privileges() and syscall(SYS_LANDLOCK_RESTRICT, rules, 0) == 0
     os.close(rules)
