@@ -63,6 +63,7 @@ def give_up(folders: Iterable[Path], files: Iterable[Path], readable: Iterable[P
     keep_out_others(False)
     drop_capabilities()
     landlock(folders, files, readable)
+    no_connections()
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,6 @@ class View:
                     yield from self._whole(path)
                 elif seen:
                     yield path
-    no_connections()
 
 
 # --- namespaces ---------------------------------------------------------------------------------------------------
