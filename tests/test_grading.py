@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -16,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from typer.testing import CliRunner, Result
 
 from course_lib import catalog
 from course_lib.__main__ import app
+from course_lib.doctor.facts import triton_cache
 from course_lib.figures.mistakes import draw_mistakes
 from course_lib.grading import extra_cases, records
 from course_lib.grading.asked import UnknownLesson, asked, chosen
@@ -153,7 +153,7 @@ for number in range(64):
 for link in glob.glob('/proc/[0-9]*/fd/*'):
     with contextlib.suppress(OSError):
         loot += [link for word in ('RESULTS', 'CLASS') if word in os.readlink(link)]""",
-    "the roots of other processes": "loot = reach('/proc/[0-9]*/root/CLASS', '/proc/[0-9]*/cwd/CLASS', '/proc/[0-9]*/root/RESULTS')",
+    "the roots of other processes": "loot = reach('/proc/[0-9]*/root/CLASS', '/proc/[0-9]*/root/RESULTS')",
     "the network": """
 loot = []
 for family, place in ((socket.AF_INET, ('127.0.0.1', PORT)), (socket.AF_UNIX, 'CLASS/socket')):
@@ -161,14 +161,13 @@ for family, place in ((socket.AF_INET, ('127.0.0.1', PORT)), (socket.AF_UNIX, 'C
         socket.socket(family).connect(place)
         loot.append(place)""",
     "kernels that were compiled for others": """
-cache = os.environ['TRITON_CACHE_DIR']
-loot = reach('CACHE', *([] if SEEN else [cache]))
-SEEN.append(1)""",
+written = os.path.getmtime('answer.py')
+loot = [path for path in reach('COMPILED', os.environ['TRITON_CACHE_DIR'] + '/*/*') if os.path.getmtime(path) < written]""",
     "the memory of earlier submissions": """
 loot = []
 for line in open('/proc/self/maps'):
     first, last = (int(part, 16) for part in line.split()[0].split('-'))
-    if line.split()[1].startswith('r') and '[v' not in line and last - first < 2**28:
+    if line.split()[1].startswith('rw') and '/' not in line and last - first < 2**28:
         with contextlib.suppress(OSError, OverflowError), open('/proc/self/mem', 'rb', buffering=0) as memory:
             memory.seek(first)
             content = memory.read(last - first)
@@ -188,6 +187,9 @@ def reach(*patterns):
     return found
 
 def look():
+    if SEEN:
+        return
+    SEEN.append(1)
     home = os.getcwd()
 {lines}
     os.chdir(home)
@@ -201,47 +203,79 @@ def halves(secret: bytes) -> tuple[bytes, bytes]:
     return secret[: len(secret) // 2], secret[len(secret) // 2 :]
 
 
-@pytest.fixture(scope="module")
-def spied() -> Iterator[dict[str, Any]]:
-    """What came of the spies: right answers that fail if they find anything. Judged in one process after another submission."""
-    place = Path(tempfile.mkdtemp(dir="/var/tmp"))  # unlike the usual folder for temporary files, not hidden by itself
-    class_, results = place / "class", place / "results"
-    made.make(class_, {"right": 2})
-    server, local = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)
-    local.bind(str(class_ / "socket"))
-    local.listen()
-    secrets = (MARK, str(SEED).encode(), SEED.to_bytes(8, "little"))
-    stands_for = {
-        "CLASS": class_,
-        "RESULTS": results,
-        "TMP": tempfile.gettempdir(),
-        "CACHE": Path.home() / ".triton",
-        "PORT": server.getsockname()[1],
-        "HALVES": [halves(secret) for secret in secrets],
-    }
-    tasks = [replace(TASK, submission="marked", cells=(made.doubling(f"mark = {MARK!r}"),))]
-    for name, lines in SPIES.items():
-        for word, value in stands_for.items():
+@dataclass(frozen=True)
+class Place:
+    """Where there is something to be spied out: folders that unlike the usual one for temporary files are not hidden anyway."""
+
+    folder: Path
+    port: int
+
+    @property
+    def hidden(self) -> tuple[str, str]:
+        return str(self.folder / "class"), str(self.folder / "results")
+
+    def spy(self, name: str) -> str:
+        """The text that looks, as `look()`, and fails if it finds something."""
+        lines = SPIES[name].strip()
+        halved = [halves(secret) for secret in (MARK, str(SEED).encode(), SEED.to_bytes(8, "little"))]
+        stands_for = {"CLASS": self.hidden[0], "RESULTS": self.hidden[1], "TMP": tempfile.gettempdir(), "PORT": self.port}
+        for word, value in (stands_for | {"HALVES": halved, "COMPILED": triton_cache(os.environ)}).items():
             lines = lines.replace(word, str(value))
-        text = SPY.format(lines="".join(f"    {line}\n" for line in lines.strip().splitlines())) + made.doubling("look()")
-        tasks.append(replace(TASK, submission=name, cells=(text,)))
-    os.environ["GRADERS_SECRET"] = "hush"
-    try:
-        with opened(results) as open_results:
-            open_results.save(a_record())
-            hidden = (str(class_), str(results))
-            found = LocalRunner(1).run([replace(task, seed=SEED, hidden=hidden) for task in tasks])
-            yield {record["submission"]: record["results"][0] for record in found}
-    finally:
-        del os.environ["GRADERS_SECRET"]
-        server.close()
-        local.close()
-        shutil.rmtree(place)
+        return SPY.format(lines="".join(f"    {line}\n" for line in lines.splitlines()))
 
 
-@pytest.mark.parametrize("name", ["marked", *SPIES])
-def test_a_submission_learns_nothing_of(name: str, spied: dict[str, Any]) -> None:
-    assert spied[name]["status"] == "passed", spied[name]["report"]["findings"]
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    folder = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    made.make(folder / "class", {"right": 2})
+    with opened(folder / "results") as results:
+        results.save(a_record())
+    monkeypatch.setenv("GRADERS_SECRET", "hush")
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as local:
+        local.bind(str(folder / "class" / "socket"))
+        local.listen()
+        yield Place(folder, server.getsockname()[1])
+    shutil.rmtree(folder)
+
+
+def test_a_submission_learns_nothing_of_others(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spies are right answers, but for their look around. One process judges them after another submission.
+
+    Nor does grading touch the progress of a learner, and the teacher's own cases reach an answer: all in one run.
+    """
+    monkeypatch.setenv("COURSE_STATE_DIR", str(tmp_path / "state"))
+    (tmp_path / "cases.json").write_text('{"double": [{"n": 4099}]}')
+    further = extra_cases.read_cases(tmp_path / "cases.json")
+    texts = {"marked": made.doubling(f"mark = {MARK!r}"), "without 4099": made.doubling("assert x.numel() != 4099")}
+    texts |= {name: place.spy(name) + made.doubling("look()") for name in SPIES}
+    task = replace(TASK, seed=SEED, hidden=place.hidden)
+    tasks = [replace(task, submission=name, cells=(text,)) for name, text in texts.items()]
+    tasks.append(replace(tasks[1], submission="with 4099", cases=further))
+    found = {record["submission"]: record["results"][0] for record in LocalRunner(1).run(tasks)}
+    with_4099 = found.pop("with 4099")
+    assert {name: one["report"]["findings"] for name, one in found.items() if one["status"] != "passed"} == {}
+    assert with_4099["status"] == "wrong" and with_4099["report"]["findings"][0]["case"] == "n=4099"
+    assert tasks[1].digest != tasks[-1].digest
+    assert not (tmp_path / "state").exists()
+
+
+def test_where_nothing_is_hidden_every_spy_finds_something(place: Place, tmp_path: Path) -> None:
+    """A spy that could find nothing would prove nothing."""
+    written(tmp_path, "compiled/a-key/double_kernel.ttir", "answer.py")
+    os.utime(tmp_path / "compiled/a-key/double_kernel.ttir", (0, 0))
+    for name in SPIES:
+        program = f"import sys\nmark = sys.argv[1]\n{place.spy(name)}\nlook()"
+        with open(place.hidden[1] + "/run.json") as left_open:
+            done = subprocess.run(
+                [sys.executable, "-c", program, MARK.decode()],
+                env=os.environ | {"TRITON_CACHE_DIR": str(tmp_path / "compiled")},
+                cwd=tmp_path,
+                pass_fds=[left_open.fileno()],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        assert "AssertionError" in done.stderr, f"{name}: {done.stderr}"
 
 
 # --- reading a folder ---------------------------------------------------------------------------------------------------
@@ -290,7 +324,8 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_submissions_is_an_error_that_says_so(tmp_path: Path) -> None:
-    for folder, words in ((tmp_path / "none", "does not exist"), (tmp_path, "holds no submission")):
+    (tmp_path / "class").mkdir()
+    for folder, words in ((tmp_path / "none", "does not exist"), (tmp_path / "class", "holds no submission")):
         with pytest.raises(NoSubmissions, match=words):
             read_folder(folder)
         done = course("grade", folder, "--to", tmp_path / "results")
@@ -314,6 +349,7 @@ def test_a_submission_is_asked_for_what_it_names() -> None:
     assert asked(submission("ann.ipynb", helper, "check(\"reverse\", reverse)\ncheck( 'gelu', g)")) == ("reverse", "gelu")
     assert asked(submission("ann.py", f"{helper}\ndef other(): pass\n  def gelu(): pass")) == ("double",)
     assert asked(submission("double/ann.py", "x = 1")) == ("double",)
+    assert asked(submission("ann.py", "gelu = made()\nreverse == 3\ndiagonal(x)")) == ("gelu",)
     assert asked(submission("ann.py", 'quiz("masked_lanes", [1])')) == ()
 
 
@@ -342,7 +378,7 @@ def lost_once(task: Task) -> dict[str, Any]:
 
 
 def test_a_process_that_dies_costs_its_task_only(tmp_path: Path) -> None:
-    students_ = ("ann", "once", "bob", "always", "carl")
+    students_ = ("ann", "once", "always")
     tasks = [replace(TASK, submission=name, student=name, cells=(str(tmp_path / name),)) for name in students_]
     came = {record["student"]: record["results"][0]["status"] for record in LocalRunner(2, lost_once).run(tasks)}
     assert came == dict.fromkeys(students_, "passed") | {"always": "not judged"}
@@ -366,31 +402,12 @@ def test_code_that_no_parser_survives_is_a_result(text: str) -> None:
     assert record["results"][0]["status"] == "not found" and record["notes"]
 
 
-def test_no_learners_progress_is_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COURSE_STATE_DIR", str(tmp_path))
-    (record,) = LocalRunner(1).run([replace(TASK, cells=(made.doubling("pass"),))])
-    assert record["total"] == 1
-    assert not list(tmp_path.iterdir())
-
-
 def test_an_unknown_runner_is_an_error() -> None:
     with pytest.raises(UnknownRunner, match="local"):
         runner("nowhere", 1)
 
 
 # --- cases of the teacher's -----------------------------------------------------------------------------------------------
-
-
-def test_further_cases_reach_the_answer(tmp_path: Path) -> None:
-    """A launcher that is right but for one length passes without that case, and fails with it."""
-    (tmp_path / "cases.json").write_text('{"double": [{"n": 4099}]}')
-    further = extra_cases.read_cases(tmp_path / "cases.json")
-    text = made.doubling("assert x.numel() != 4099")
-    tasks = [replace(TASK, cells=(text,)), replace(TASK, cells=(text,), cases=further, submission="with")]
-    found = {record["submission"]: record["results"][0] for record in LocalRunner(1).run(tasks)}
-    assert [found["ann.py"]["status"], found["with"]["status"]] == ["passed", "wrong"]
-    assert found["with"]["report"]["findings"][0]["case"] == "n=4099"
-    assert tasks[0].digest != replace(tasks[0], cases=further).digest
 
 
 @pytest.mark.parametrize(
@@ -403,7 +420,7 @@ def test_further_cases_reach_the_answer(tmp_path: Path) -> None:
         ('{"double": [{"m": 1}]}', "a case of double has m. It may have: n, values"),
         ('{"double": [{"n": -1}]}', "cannot be made"),
         ('{"double": [{}]}', "cannot be made"),
-        ('{"double": [{"n": 3, "values": "odd"}]}', "cannot be made"),
+        ('{"double": [{"n": "3"}]}', "cannot be made"),
     ],
 )
 def test_cases_that_cannot_be_used_are_refused_before_anything_is_graded(content: str, words: str, tmp_path: Path) -> None:
@@ -469,7 +486,7 @@ def test_a_folder_of_results_has_one_seed_and_one_run(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
-    made.make(tmp_path / "class", {"endless": 2, "unsolved": 1})
+    made.make(tmp_path / "class", {"crashing": 1, "endless": 1})
     process = command(tmp_path / "class", "--to", tmp_path / "results", "--jobs", 1, start_new_session=True)
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob("results/records/*.json")):
@@ -478,7 +495,7 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
     os.killpg(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
-    assert "Stopped after 1 of 3. The same command goes on from there." in output and "Traceback" not in output
+    assert "Stopped after 1 of 2. The same command goes on from there." in output and "Traceback" not in output
 
 
 # --- what is shown ------------------------------------------------------------------------------------------------------------
@@ -509,11 +526,10 @@ def test_a_page_of_feedback_shows_reports_and_escapes_the_rest() -> None:
 def test_mistakes_are_counted_by_student_and_drawn() -> None:
     tallies = tally(students(two_files_of_one()))
     assert tallies == [Tally("double", 2, 1, (("not found", 1),)), Tally("gelu", 1, 0, (("race", 1),))]
-    picture = draw_mistakes(
-        [Tally("double", 9, 2, tuple((kind, 1) for kind in ("race", "tail", "nan", "crash", "not found", "shifted")))]
-    )
+    kinds = ("race", "tail", "nan", "crash", "not found", "shifted")
+    picture = draw_mistakes([Tally("double", 9, 2, tuple((kind, 1) for kind in kinds))])
     words = " ".join(text.get_text() for text in picture.axes[0].get_yticklabels())
-    assert "double: passed" in words and "two programs touch the same element" in words and "2 other mistakes" in words
+    assert "double: 2 of 9 passed" in words and "two programs touch the same element" in words and "2 other mistakes" in words
     assert picture.alt == "double: 2 of 9 passed"
     with pytest.raises(ValueError, match="no exercise"):
         draw_mistakes([])
@@ -523,4 +539,4 @@ def test_a_submission_that_was_lost_has_a_record_too() -> None:
     record = not_judged(TASK, "gone")
     SCHEMAS.validate(record)
     assert record["total"] == 0 and record["results"][0]["status"] == "not judged"
-    assert re.search("gone", record["results"][0]["feedback"])
+    assert "Gone." in record["results"][0]["feedback"]

@@ -34,7 +34,7 @@ def draw_mistakes(tallies: Sequence[Tally]) -> Picture:
     axes.set_yticks(places, [row[0] for row in rows if row], fontsize=9)
     for label, row in zip(axes.get_yticklabels(), filter(None, rows), strict=True):
         label.set(fontweight="bold" if row[2] == PASSED else "normal", color=INK if row[2] == PASSED else FAINT)
-    axes.set(ylim=(len(rows) - 0.4, -0.6), xlim=(0, 1.08 * max(one.asked for one in tallies)), xlabel="students")
+    axes.set(ylim=(len(rows) - 0.4, -0.6), xlim=(0, 1.08 * max(row[1] for row in filter(None, rows))), xlabel="students")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(left=False)
@@ -44,7 +44,9 @@ def draw_mistakes(tallies: Sequence[Tally]) -> Picture:
 
 def _bars(one: Tally) -> list[tuple[str, int, str]]:
     """Words, students and colour of each of an exercise's bars."""
-    bars = [(f"{one.exercise}: passed", one.passed, PASSED)]
+    bars = [(f"{one.exercise}: {one.passed} of {one.asked} passed", one.passed, PASSED)]
     bars += [(shorten(in_words(kind), 60, placeholder=" …"), count, ALARM) for kind, count in one.mistakes[:MOST_MISTAKES]]
     rest = one.mistakes[MOST_MISTAKES:]
-    return bars + ([(f"{len(rest)} other mistakes", sum(count for _, count in rest), ALARM)] if rest else [])
+    return bars + (
+        [(f"{len(rest)} other mistake{'s' if len(rest) > 1 else ''}", sum(count for _, count in rest), ALARM)] if rest else []
+    )

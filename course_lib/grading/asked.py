@@ -11,7 +11,7 @@ from course_lib.errors import PlainError
 from course_lib.grading.submissions import Submission
 
 CHECKED = re.compile(r"""\bcheck\(\s*["'](\w+)["']""")
-DEFINED = re.compile(r"^def\s+(\w+)\s*\(", re.MULTILINE)
+DEFINED = re.compile(r"^(?:def\s+(?=\w+\s*\()|(?=\w+\s*=[^=]))(\w+)", re.MULTILINE)
 
 
 class UnknownLesson(PlainError, LookupError):
@@ -31,7 +31,7 @@ def asked(submission: Submission) -> tuple[str, ...]:
     """The exercises that a submission names, in the order of the course. The first of these that names any counts:
 
     its file's or folder's name, if that is a lesson's or an exercise's (nbgrader's folders are called by the assignment); cells
-    that call `check("name", …)`; functions with an exercise's name.
+    that call `check("name", …)`; functions, or other values, that are given an exercise's name.
     """
     text = "\n".join(submission.cells)
     path = [part.rpartition(".")[0] or part for part in submission.name.split("/")]
