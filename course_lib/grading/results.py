@@ -25,9 +25,12 @@ from typing import Any
 import filelock
 
 from course_lib.errors import PlainError
+from course_lib.grading.part import Part
 from course_lib.grading.tasks import Task
 
 SEED_BITS = 48
+PATIENCE = 60.0
+"""Seconds that a job which judges a part waits for others that begin at the same time."""
 TEMPORARY = ".being-written-"
 
 
@@ -66,18 +69,29 @@ class Results:
 
 
 @contextlib.contextmanager
-def opened(folder: Path) -> Iterator[Results]:
-    """The results in `folder`, which is made if it is not there, for this process alone. Raises `CannotKeep`."""
-    lock = filelock.FileLock(folder / ".lock", timeout=0)
+def opened(folder: Path, part: Part | None = None) -> Iterator[Results]:
+    """The results in `folder`, which is made if it is not there, for this process alone. Raises `CannotKeep`.
+
+    With a part, processes that judge other parts may have it open as well.
+    """
     try:
         if folder.is_dir() and any(folder.iterdir()) and not (folder / "run.json").exists() and not (folder / ".lock").exists():
             raise CannotKeep(f"{folder} holds other files. Give a folder that is empty or not there yet.")
-        for part in (folder, folder / "records", folder / "feedback"):
-            part.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with lock:
-            for left in folder.rglob(f"{TEMPORARY}*"):
-                left.unlink()
-            yield Results(folder, _seed(folder / "run.json"))
+        for kind in (folder, folder / "records", folder / "feedback"):
+            kind.mkdir(mode=0o700, parents=True, exist_ok=True)
+        whole = filelock.FileLock(folder / ".lock", timeout=PATIENCE if part else 0)
+        with contextlib.ExitStack() as held:
+            held.enter_context(whole)
+            own = [folder / f".lock-{part.number}-of-{part.count}"] if part else folder.glob(".lock-*")
+            for path in own:
+                held.enter_context(filelock.FileLock(path, timeout=0))
+            seed = _seed(folder / "run.json")
+            if part:
+                whole.release()
+            else:
+                for left in folder.rglob(f"{TEMPORARY}*"):
+                    left.unlink()
+            yield Results(folder, seed)
     except filelock.Timeout as error:
         raise CannotKeep(f"Another run is writing to {folder}. Wait until it is done.") from error
     except OSError as error:
