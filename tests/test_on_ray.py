@@ -322,16 +322,24 @@ def dies(task: Task) -> dict[str, Any]:
     os._exit(1)
 
 
+def looks(task: Task) -> dict[str, Any]:
+    return played_record(task) | {"notes": sys.path}
+
+
 @needs_ray
 @pytest.mark.slow
-def test_processes_that_die_and_nodes_that_differ(tmp_path: Path, cluster: Cluster) -> None:
+def test_what_nodes_import_and_processes_that_die(tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also by way of Ray's client, as from a machine that is no node."""
-    address = f"ray://127.0.0.1:{cluster.client_port}"
     cluster.add()
+    monkeypatch.chdir(tmp_path)  # as if submissions lay here
+    (record,) = RayRunner("ray", 0, looks).run([TASK])
+    assert record["notes"] and str(tmp_path) not in record["notes"]
+    address = f"ray://127.0.0.1:{cluster.client_port}"
     (record,) = RayRunner(address, 0, dies).run([TASK])
     assert {one["status"] for one in record["results"]} == {"not judged"}
-    shutil.copytree(ROOT / "course_lib", tmp_path / "course_lib")
-    (tmp_path / "course_lib/words.py").write_text("changed = True")
+    shutil.copytree(ROOT / "course_lib", tmp_path / "course_lib", ignore=shutil.ignore_patterns("__pycache__"))
+    with (tmp_path / "course_lib" / "words.py").open("a") as words:
+        words.write("\n")
     cluster.add(tmp_path)
     for on in ("ray", address):
         with pytest.raises(CannotGrade, match=r"course_lib is \w{10}, and \w{10} here"):
@@ -339,8 +347,13 @@ def test_processes_that_die_and_nodes_that_differ(tmp_path: Path, cluster: Clust
 
 
 @needs_ray
-@pytest.mark.slow
-def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{free_port()}")
-    with pytest.raises(CannotGrade, match="ray start --head"):
-        next(RayRunner("ray", 0).run([TASK]))
+def test_a_cluster_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise ConnectionError("nobody there")
+
+    monkeypatch.setattr(ray, "init", fail)
+    for on, words in {"ray": "ray start --head", "ray://nowhere:1": "ray://nowhere:1: nobody there"}.items():
+        with pytest.raises(CannotGrade, match=words):
+            next(RayRunner(on, 0).run([TASK]))

@@ -7,10 +7,12 @@ Sources: docs.ray.io, "Fault Tolerance" (tasks), "Accelerator Support", "Ray Cli
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import logging
 import os
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -167,7 +169,9 @@ def _connect(address: str) -> None:
 
     where = "auto" if address == "ray" else address
     try:
-        ray.init(where, logging_level=logging.WARNING, log_to_driver=False)
+        # Nodes may import what lies in the folder from which Ray is begun, ahead of all else; submissions may lie there.
+        with tempfile.TemporaryDirectory() as empty, contextlib.chdir(empty):
+            ray.init(where, logging_level=logging.WARNING, log_to_driver=False)
     except (ConnectionError, RuntimeError, ValueError) as error:  # RuntimeError: other versions of Ray or Python there
         raise CannotGrade(
             NO_CLUSTER if where == "auto" and isinstance(error, ConnectionError) else f"{address}: {error}"
