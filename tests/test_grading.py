@@ -27,6 +27,8 @@ from typer.testing import CliRunner, Result
 
 from course_lib import catalog
 from course_lib.__main__ import app
+from course_lib.checking import notebook, sandbox
+from course_lib.checking.confine import View
 from course_lib.doctor.facts import triton_cache
 from course_lib.figures.mistakes import draw_mistakes
 from course_lib.grading import extra_cases, records, results
@@ -39,8 +41,8 @@ from course_lib.grading.results import CannotKeep, Results, opened
 from course_lib.grading.run import judged, plan
 from course_lib.grading.runners import UnknownRunner, runner
 from course_lib.grading.runners.local import LocalRunner
-from course_lib.grading.submissions import NoSubmissions, Submission, read_folder
-from course_lib.grading.tasks import MOST_CODE, Task, grade, not_judged
+from course_lib.grading.submissions import MOST_CODE, NoSubmissions, Submission, read_folder
+from course_lib.grading.tasks import Task, grade, not_judged
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "course_lib" / "data"
@@ -48,6 +50,12 @@ SCHEMA = json.loads((DATA / "grade.schema.json").read_text())
 REPORT = Resource.from_contents(json.loads((DATA / "report.schema.json").read_text()))
 SCHEMAS = jsonschema.Draft202012Validator(SCHEMA, registry=Registry().with_resource("report.schema.json", REPORT))
 TASK = Task("ann.py", "ann", "python", ("def double(x): return x",), ("double",), seed=7)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_hidden_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process runs after these tests may see everything; answers are judged in others."""
+    monkeypatch.setattr(sandbox, "keep_apart", lambda hidden: None)
 
 
 def course(*arguments: object) -> Result:
@@ -279,6 +287,16 @@ def test_where_nothing_is_hidden_every_spy_finds_something(place: Place, tmp_pat
         assert "AssertionError" in done.stderr, f"{name}: {done.stderr}"
 
 
+def test_a_view_is_of_the_largest_folders_that_are_seen_whole(tmp_path: Path) -> None:
+    written(tmp_path, "open/a.py", "shut/b.py", "shut/shown/c.py", "shut/shown/more/d.py", "shut/shown/own/e.py")
+    (tmp_path / "link").symlink_to(tmp_path / "shut")
+    shut, shown = tmp_path / "shut", tmp_path / "shut/shown"
+    assert set(View(frozenset({shut}), frozenset({shown, shown / "more"})).whole()) >= {tmp_path / "open", shown}
+    view = View(frozenset({shut, shown / "own"}), frozenset({shown}))
+    inside = {path for path in view.whole() if tmp_path in path.parents}
+    assert inside == {tmp_path / "open", shown / "c.py", shown / "more"}
+
+
 # --- reading a folder ---------------------------------------------------------------------------------------------------
 
 
@@ -308,7 +326,7 @@ def test_files_and_folders_and_nbgraders_layout(tmp_path: Path) -> None:
     assert [one.student for one in read_folder(above)] == ["ann", "zoë w", "zoë w"]
 
 
-def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
+def test_what_is_no_regular_file_or_too_large_is_not_read(tmp_path: Path) -> None:
     outside = written(tmp_path / "outside", "secret.py") / "secret.py"
     class_ = written(tmp_path / "class", "ann/right.py")
     (class_ / "bob.py").symlink_to(outside)
@@ -317,10 +335,12 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
     (class_ / "dora").symlink_to(tmp_path / "outside")
     os.mkfifo(class_ / "eve.py")
     (class_ / "fred").mkdir()
+    written(class_, "gina.py", text="#" * (MOST_CODE + 1))
     problems = {one.student: one.problem for one in read_folder(class_)}
     link = "a link, which is not followed"
     nothing = "nothing handed in"
     pipe = "not a regular file"
+    assert problems.pop("gina") == "more than 200000 characters of code"
     assert problems == {"ann": None, "bob": link, "carl": link, "dora": link, "eve": pipe, "fred": nothing}
 
 
@@ -397,10 +417,28 @@ def test_what_is_not_there_or_cannot_be_read_is_told_apart() -> None:
     SCHEMAS.validate(record)
 
 
-@pytest.mark.parametrize("text", ["(" * 5000, "x = " + "-" * 100_000 + "1", "x" * (MOST_CODE + 1), "\0", "a." * 50_000 + "b"])
+@pytest.mark.parametrize("text", ["(" * 5000, "x = " + "-" * 100_000 + "1", "\0", "a." * 50_000 + "b"])
 def test_code_that_no_parser_survives_is_a_result(text: str) -> None:
-    record = grade(replace(TASK, cells=(text,)))
-    assert record["results"][0]["status"] == "not found" and record["notes"]
+    for kind in ("python", "notebook"):
+        record = grade(replace(TASK, kind=kind, cells=(text,)))
+        assert record["results"][0]["status"] == "not found" and record["notes"]
+
+
+def test_what_python_warns_of_in_a_submission_is_not_said(recwarn: pytest.WarningsRecorder) -> None:
+    assert not grade(replace(TASK, cells=("x = '\\d'",)))["notes"]
+    assert not recwarn.list
+
+
+def test_a_cell_that_ipython_fails_on_costs_itself_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with hundreds of magics in one cell, which it gives up on after a while."""
+
+    def give_up(*_: object) -> str:
+        raise RuntimeError("Input transformation still changing")
+
+    monkeypatch.setattr(notebook.TransformerManager, "transform_cell", give_up)
+    record = grade(replace(TASK, kind="notebook", submission="a.ipynb"))
+    assert record["notes"] == ["a.ipynb, code cell 1: IPython cannot read this cell (RuntimeError)."]
+    assert record["results"][0]["status"] == "cannot be read"
 
 
 def test_an_unknown_runner_is_an_error() -> None:
@@ -489,12 +527,12 @@ def test_a_folder_of_results_has_one_seed_and_one_run(tmp_path: Path) -> None:
 def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
     made.make(tmp_path / "class", {"crashing": 1, "endless": 1})
     process = command(tmp_path / "class", "--to", tmp_path / "results", "--jobs", 1, start_new_session=True)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not list(tmp_path.glob("results/records/*.json")):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=300)
     assert process.returncode == 130, output
     assert "Stopped after 1 of 2. The same command goes on from there." in output and "Traceback" not in output
 
@@ -534,6 +572,7 @@ def test_a_part_is_judged_once_at_a_time_and_none_beside_a_whole_run(tmp_path: P
 def two_files_of_one() -> list[dict[str, Any]]:
     first = a_record(replace(TASK, submission="=ann/a.py", student="=ann", exercises=("double", "gelu")), "wrong")
     second = a_record(replace(TASK, submission="=ann/b.py", student="=ann"))
+    second["results"].append(a_record(replace(TASK, exercises=("gelu",)), "not found")["results"][0])
     third = a_record(replace(TASK, submission="bob.py", student="<i>bob</i>"), "not found", notes=["<script>"])
     return [third, second, first]
 
@@ -550,7 +589,8 @@ def test_of_two_files_the_better_result_counts() -> None:
 def test_a_page_of_feedback_shows_reports_and_escapes_the_rest() -> None:
     bob, ann = (page(student) for student in students(two_files_of_one()))
     assert "&lt;script&gt;" in bob and "<script>" not in bob and "<i>bob" not in bob and "0 of 1 points" in bob
-    assert ann.count("<b>shown</b>") == 3 and "another of your files counts" in ann and "1 of 2 points" in ann
+    assert ann.count("<b>shown</b>") == 3, "what is not found in one file is left out where another has it"
+    assert "another of your files counts" in ann and "1 of 2 points" in ann
 
 
 def test_mistakes_are_counted_by_student_and_drawn() -> None:

@@ -80,7 +80,11 @@ def code_cells(notebook: Any) -> list[Any]:
 
 def cell_of(text: str, number: int, file: str) -> Cell:
     """A code cell with this text, without IPython's own syntax."""
-    return Cell(f"{file}, code cell {number}", _python(text))
+    origin = f"{file}, code cell {number}"
+    try:
+        return Cell(origin, _python(text))
+    except Exception as error:  # IPython's transformers raise errors of many kinds, for cells that nobody would write
+        raise CannotBundle(f"{origin}: IPython cannot read this cell ({type(error).__name__}).") from error
 
 
 def bundle_cells(cells: Sequence[Cell], name: str) -> Bundle:
@@ -155,9 +159,10 @@ def _joined(statements: list[_Statement], cells: Sequence[Cell], name: str) -> B
     """The statements' lines as one module, with a chunk for each run of neighbouring lines."""
     future = [one for one in statements if isinstance(one.node, ast.ImportFrom) and one.node.module == "__future__"]
     text, chunks = "".join(f"{ast.unparse(one.node)}\n" for one in future), []
+    written = [cell.text.split("\n") for cell in cells]
     places = sorted({(one.cell, line) for one in statements if one not in future for line in one.lines})
     for (cell, _), run in groupby(enumerate(places), key=lambda place: (place[1][0], place[1][1] - place[0])):
         lines = [line for _, (_, line) in run]
         chunks.append(Chunk(text.count("\n") + 1, len(lines), cells[cell].origin, lines[0]))
-        text += "".join(f"{cells[cell].text.split(chr(10))[line - 1]}\n" for line in lines)
+        text += "".join(f"{written[cell][line - 1]}\n" for line in lines)
     return Bundle(name, text, tuple(chunks))

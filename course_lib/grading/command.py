@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -75,8 +76,11 @@ def _grade(
         work = plan(handed_in, results, exercises=names, cases=further, use_gpu=gpu, hidden=[folder])
         left, began = len(work.left), time.monotonic()
         console.print(f"{len(handed_in)} submissions, {left} of them to be judged.")
+        if unused := further.keys() - {name for task in work.tasks for name in task.exercises}:
+            console.print(f"No submission is asked for {', '.join(sorted(unused))}, of which {cases} has cases.")
         try:
-            _follow(console, judged(work, chosen_runner, results), left)
+            with contextlib.closing(judged(work, chosen_runner, results)) as records:
+                _follow(console, records, left)
         except KeyboardInterrupt:
             judged_now = left - len(work.left)
             console.print(f"Stopped after {judged_now} of {left}. The same command goes on from there.", style="bold")
@@ -96,13 +100,14 @@ def _grade(
 
 def _follow(console: Console, records: Iterator[dict[str, Any]], number: int) -> None:
     """Show how far it is."""
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("judged"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("", total=number)
         for record in records:
-            progress.update(bar, advance=1, description=Text(record["submission"]).plain.replace("[", r"\["))
+            progress.update(bar, advance=1, description=escape(record["submission"]))
 
 
 def _show(console: Console, summary: Summary) -> None:

@@ -46,6 +46,8 @@ def _file(record: Any, student: Student) -> str:
     parts = [f"<h2>{escape(record['submission'])}</h2>", notes]
     for result in record["results"]:
         counts = student.results[result["exercise"]] is result
+        if not counts and result["status"] == "not found":
+            continue
         points = f"{result['points']} of {result['of']}" if counts else "another of your files counts for this exercise"
         parts.append(f"<h3>{escape(result['exercise'])} <span>· {points}</span></h3>\n{result['feedback']}")
     return "\n".join(filter(None, parts)) + ("" if record["results"] else "<p>No exercise was found in it.</p>")

@@ -27,7 +27,7 @@ class Student:
     def results(self) -> dict[str, Result]:
         best: dict[str, Result] = {}
         for result in (result for record in self.records for result in record["results"]):
-            if result["exercise"] not in best or result["points"] > best[result["exercise"]]["points"]:
+            if result["exercise"] not in best or _rank(result) > _rank(best[result["exercise"]]):
                 best[result["exercise"]] = result
         return best
 
@@ -76,6 +76,10 @@ def gradebook(class_: Sequence[Student]) -> str:
         points = [results[name]["points"] if name in results else "" for name in names]
         writer.writerow([_plain(student.name), *points, student.total, student.of, _plain("; ".join(student.notes))])
     return text.getvalue()
+
+
+def _rank(result: Result) -> tuple[int, bool]:
+    return result["points"], _is_there(result)
 
 
 def _is_there(result: Result) -> bool:

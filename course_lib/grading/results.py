@@ -74,28 +74,28 @@ def opened(folder: Path, part: Part | None = None) -> Iterator[Results]:
 
     With a part, processes that judge other parts may have it open as well.
     """
-    try:
-        if folder.is_dir() and any(folder.iterdir()) and not (folder / "run.json").exists() and not (folder / ".lock").exists():
-            raise CannotKeep(f"{folder} holds other files. Give a folder that is empty or not there yet.")
-        for kind in (folder, folder / "records", folder / "feedback"):
-            kind.mkdir(mode=0o700, parents=True, exist_ok=True)
-        whole = filelock.FileLock(folder / ".lock", timeout=PATIENCE if part else 0)
-        with contextlib.ExitStack() as held:
-            held.enter_context(whole)
-            own = [folder / f".lock-{part.number}-of-{part.count}"] if part else folder.glob(".lock-*")
-            for path in own:
-                held.enter_context(filelock.FileLock(path, timeout=0))
+    with contextlib.ExitStack() as held:
+        try:
+            there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+            if there and not there & {"run.json", ".lock"}:
+                raise CannotKeep(f"{folder} holds other files. Give a folder that is empty or not there yet.")
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            whole = held.enter_context(filelock.FileLock(folder / ".lock", timeout=PATIENCE if part else 0))
+            for kind in ("records", "feedback"):
+                (folder / kind).mkdir(mode=0o700, exist_ok=True)
+            for own in [folder / f".lock-{part.number}-of-{part.count}"] if part else folder.glob(".lock-*"):
+                held.enter_context(filelock.FileLock(own, timeout=0))
             seed = _seed(folder / "run.json")
             if part:
                 whole.release()
             else:
                 for left in folder.rglob(f"{TEMPORARY}*"):
                     left.unlink()
-            yield Results(folder, seed)
-    except filelock.Timeout as error:
-        raise CannotKeep(f"Another run is writing to {folder}. Wait until it is done.") from error
-    except OSError as error:
-        raise CannotKeep(f"{error.filename or folder}: {error.strerror}.") from error
+        except filelock.Timeout as error:
+            raise CannotKeep(f"Another run is writing to {folder}. Wait until it is done.") from error
+        except OSError as error:
+            raise CannotKeep(f"{error.filename or folder}: {error.strerror}.") from error
+        yield Results(folder, seed)
 
 
 def file_name(text: str) -> str:
@@ -120,11 +120,9 @@ def _seed(path: Path) -> int:
 
 def _write(path: Path, content: str | bytes) -> None:
     """Write a file that only its owner can read, whole or not at all."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content if isinstance(content, bytes) else content.encode())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=TEMPORARY, delete=False) as file:
+            file.write(content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace"))
+        os.replace(file.name, path)
+    except OSError as error:
+        raise CannotKeep(f"{path} cannot be written: {error.strerror}. What was written before is kept.") from error

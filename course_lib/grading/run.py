@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def plan(
     return Plan(tuple(tasks), done)
 
 
-def judged(plan: Plan, runner: Runner, results: Results) -> Iterator[dict[str, Any]]:
+def judged(plan: Plan, runner: Runner, results: Results) -> Generator[dict[str, Any], None, None]:
     """Have what is left judged. Every record is kept before it is given; closing this ends the work."""
     for record in runner.run(plan.left):
         results.save(record)

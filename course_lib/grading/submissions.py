@@ -25,6 +25,8 @@ Kind = Literal["notebook", "python", "other"]
 KINDS: dict[str, Kind] = {".ipynb": "notebook", ".py": "python"}
 MOST_BYTES = 2**28
 """Larger files are not read."""
+MOST_CODE = 200_000
+"""Characters of code in a submission; more are not judged. The longest lesson's notebook has 40 000."""
 
 
 class NoSubmissions(PlainError):
@@ -69,16 +71,14 @@ def _those_that_count(submissions: list[Submission]) -> list[Submission]:
 
 def _files(folder: Path, depth: int = 0) -> Iterator[Path]:
     """Files that may be submissions, and folders of students that hold none."""
-    with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.name.startswith((".", "__")):
-                continue
-            path = folder / entry.name
-            if not entry.is_dir(follow_symlinks=False):
-                yield path
-            elif depth < 2:
-                inside = list(_files(path, depth + 1))
-                yield from inside or ([path] if depth == 0 else [])
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith((".", "__")):
+            continue
+        if path.is_symlink() or not path.is_dir():
+            yield path
+        elif depth < 2:
+            inside = list(_files(path, depth + 1)) if os.access(path, os.R_OK | os.X_OK) else []
+            yield from inside or ([path] if depth == 0 else [])
 
 
 def _read(folder: Path, path: Path) -> Submission:
@@ -89,11 +89,14 @@ def _read(folder: Path, path: Path) -> Submission:
         if path.is_symlink():
             raise _Unreadable("a link, which is not followed")
         if path.is_dir():
-            raise _Unreadable("nothing handed in")
+            raise _Unreadable("nothing handed in" if os.access(path, os.R_OK | os.X_OK) else "a folder that cannot be opened")
         if kind == "other":
             raise _Unreadable("not a notebook or Python file")
         content = _content(path)
-        return Submission(name, student, kind, _notebook(content) if kind == "notebook" else (_python(content),))
+        cells = _notebook(content) if kind == "notebook" else (_python(content),)
+        if sum(map(len, cells)) > MOST_CODE:
+            raise _Unreadable(f"more than {MOST_CODE} characters of code")
+        return Submission(name, student, kind, cells)
     except _Unreadable as problem:
         return Submission(name, student, kind, problem=str(problem))
 

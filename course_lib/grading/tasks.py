@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -23,9 +24,6 @@ from course_lib.checking.findings import Finding, Report
 from course_lib.checking.notebook import Cell, bundle_cells, cell_of, see_that_python_reads
 from course_lib.checking.source import CannotBundle, NotDefined
 from course_lib.grading import records
-
-MOST_CODE = 200_000
-"""Characters of code in a submission; what is longer is not judged. The longest lesson's notebook has 40 000."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +54,15 @@ class Task:
 
 
 def grade(task: Task) -> dict[str, Any]:
-    """Judge a submission; the result is a record (`records.py`). Nothing is kept, and no learner's progress touched."""
+    """Judge a submission; the result is a record (`records.py`). Nothing is kept, and no learner's progress touched.
+
+    From then on, answers that are judged in this process see nothing of each other (`sandbox.keep_apart`).
+    """
     began = time.perf_counter()
     sandbox.keep_apart(Path(folder) for folder in task.hidden)
-    cells, unreadable = _readable(task)
-    results = [_judged(task, cells, unreadable, catalog.exercise(name)) for name in task.exercises]
+    with warnings.catch_warnings(action="ignore"):  # such as Python's about the student's text
+        cells, unreadable = _readable(task)
+        results = [_judged(task, cells, unreadable, catalog.exercise(name)) for name in task.exercises]
     return records.record(task, results, notes=tuple(unreadable.values()), seconds=time.perf_counter() - began)
 
 
@@ -73,9 +75,6 @@ def not_judged(task: Task, reason: str) -> dict[str, Any]:
 def _readable(task: Task) -> tuple[list[Cell], dict[str, str]]:
     """The submission's cells that Python can read, and of the others the text with what is wrong in it."""
     file = task.submission.rpartition("/")[2]
-    if sum(map(len, task.cells)) > MOST_CODE:
-        too_long = f"{file} holds more than {MOST_CODE} characters of code, and was not read."
-        return [], {"\n".join(cell for cell in task.cells): too_long}
     cells: list[Cell] = []
     unreadable: dict[str, str] = {}
     for number, text in enumerate(task.cells, 1):
