@@ -539,7 +539,7 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
 
 def test_parts_share_a_folder_of_results_and_a_last_run_sums_up(tmp_path: Path) -> None:
     """As the jobs of a Slurm array do, all at once."""
-    expected = made.make(tmp_path / "class", {"empty": 2, "not a notebook": 1, "right": 1})
+    expected = made.make(tmp_path / "class", {"not a notebook": 3, "right": 1})
     arguments = (tmp_path / "class", "--to", tmp_path / "results", "--jobs", 1)
     jobs = [command(*arguments, "--part", f"{number}/2") for number in (1, 2)]
     for job in jobs:
