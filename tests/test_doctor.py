@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.device import device_of
 from course_lib.doctor import trial
 from course_lib.doctor.diagnosis import abilities, problems
 from course_lib.doctor.examinations import EXAMINATIONS
@@ -128,6 +129,15 @@ def test_where_a_notebook_is_hosted_its_own_menu_is_named_for_a_restart() -> Non
     restarts = [problems(replace(COLAB, host=host, triton_before="compiler"))[0] for host in ("Google Colab", "Kaggle")]
     assert [problem.code for problem in restarts] == ["triton_first"] * 2
     assert "Runtime > Restart session" in restarts[0].cure and "Run > Restart" in restarts[1].cure
+
+
+def test_colab_opens_notebooks_without_jupyterlab_and_its_t4_is_described() -> None:
+    colab = replace(COLAB, gpus=T4, torch_build=CUDA)
+    assert [ability.works for ability in abilities(colab)] == [True] * 5
+    assert "Google Colab" in [ability.why for ability in abilities(colab)]
+    said = repr(device_of(colab, "gpu"))
+    assert "GPU: Tesla T4 (sm_75). Kernels are compiled and run on it." in said
+    assert "Lessons run on it in fp16 and fp32" in said
 
 
 def test_every_examination_is_tested() -> None:
