@@ -31,6 +31,7 @@ COLAB = (
 ).split()
 TRITONS = {"another Triton": "triton==3.6.0", "no Triton": None}
 LESSONS = ["00_start_here", "04_loads_stores_masks", "08_fused_softmax"]
+PUBLISHED = publishing.Publication("https://github.com/owner/name", publishing.read(ROOT).version)
 KERNEL = "import google.colab; from ipykernel import kernelapp; kernelapp.launch_new_instance()"
 PACKAGES = "import importlib.metadata as m; import json; print(json.dumps([(d.name, d.version) for d in m.distributions()]))"
 
@@ -84,7 +85,7 @@ class Colab:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What pip needs of this checkout, copied, since building a package writes beside its sources."""
+    """What pip needs of this checkout, as a repository of its own with the version's tag; a build would write into this one."""
     copy = tmp_path_factory.mktemp("source")
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listing += ["pyproject.toml", "README.md", "LICENSE*", "course_lib"]
@@ -92,6 +93,9 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in filter(None, names.split("\0")):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_bytes((ROOT / name).read_bytes())
+    identity = ["-c", "user.name=course", "-c", "user.email=course@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "A copy"], ["tag", PUBLISHED.tag]):
+        subprocess.run(["git", *command], cwd=copy, check=True)
     return copy
 
 
@@ -100,9 +104,9 @@ def colab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Colab(tmp_path_factory.mktemp("colab"), source, request.param)
 
 
-def lesson(name: str) -> NotebookNode:
-    """The lesson as it is built, not run."""
-    return next(target.notebook for target in plan(ROOT, [name]) if target.runs)
+def built(name: str, folder: str = "notebooks") -> NotebookNode:
+    """The notebook as it is built, not run."""
+    return next(target.notebook for target in plan(ROOT, [name]) if target.path.parent.name == folder)
 
 
 def first_output(notebook: NotebookNode) -> str:
@@ -112,7 +116,7 @@ def first_output(notebook: NotebookNode) -> str:
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_runs_whole_and_leaves_all_that_was_there(colab: Colab, name: str) -> None:
-    said = first_output(colab.run(lesson(name)))
+    said = first_output(colab.run(built(name)))
     assert "is ready in Google Colab" in said
     assert "No GPU in use: kernels run in Triton's interpreter" in said
     assert "Runtime > Change runtime type > T4 GPU" in said
@@ -122,14 +126,18 @@ def test_a_lesson_runs_whole_and_leaves_all_that_was_there(colab: Colab, name: s
 
 
 def test_in_a_home_where_nothing_can_be_written(colab: Colab) -> None:
-    """In /proc not even root can make a folder."""
-    colab.run(lesson(LESSONS[0]), HOME="/proc/home", IPYTHONDIR="/proc/home/.ipython")
+    """In /proc not even root can make a folder. A check compiles, too, so it needs a cache."""
+    home = {"HOME": "/proc/home", "IPYTHONDIR": "/proc/home/.ipython"}
+    colab.run(built(LESSONS[0]), **home)
+    solved = colab.run(built(LESSONS[0], "solutions"), **home)
+    check = next(cell for cell in solved.cells if cell.source == 'check("double", double)')
+    assert "passed" in check.outputs[-1].data["text/plain"].splitlines()[0]
 
 
 def test_where_triton_was_imported_first_a_restart_is_asked_for(colab: Colab) -> None:
     if not colab.triton:
         pytest.skip("there is no Triton to be imported")
-    only_first = lesson(LESSONS[0])
+    only_first = built(LESSONS[0])
     only_first.cells = [cell for cell in only_first.cells if cell.id == publishing.SETUP]
     said = first_output(colab.run(only_first, before="import triton"))
     assert "Triton was imported before course_lib" in said and "Runtime > Restart session" in said
@@ -137,18 +145,14 @@ def test_where_triton_was_imported_first_a_restart_is_asked_for(colab: Colab) ->
 
 def test_a_tag_of_a_repository_is_installed(colab: Colab, source: Path) -> None:
     """The cell with an address, as it stands; git is told to go to a repository of this machine instead."""
-    publication = publishing.Publication("https://github.com/owner/name", publishing.read(ROOT).version)
-    identity = ["-c", "user.name=course", "-c", "user.email=course@example.org"]
-    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "A copy"], ["tag", "-f", publication.tag]):
-        subprocess.run(["git", *command], cwd=source, check=True)
     if COURSE in dict(colab.packages()):
         colab.pip("uninstall", "--quiet", "--yes", COURSE)
     redirected = {
         "COURSE_SOURCE": "",
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": f"url.file://{source}.insteadOf",
-        "GIT_CONFIG_VALUE_0": "https://github.com/owner/name",
+        "GIT_CONFIG_VALUE_0": PUBLISHED.repository or "",
     }
-    cells = [nbformat.v4.new_code_cell(publishing.first_cell(publication), id=publishing.SETUP)]
+    cells = [nbformat.v4.new_code_cell(publishing.first_cell(PUBLISHED), id=publishing.SETUP)]
     said = first_output(colab.run(nbformat.v4.new_notebook(cells=cells), **redirected))
-    assert f"From Warps to Tiles {publication.version} is ready" in said
+    assert f"From Warps to Tiles {PUBLISHED.version} is ready" in said
