@@ -45,10 +45,12 @@ def ready() -> None:
         _install(missing, there)
     if why_unwritable(triton_cache(os.environ)):
         os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp(prefix="triton-")
+    found = device()
+    stopped = any(problem.severity == "stops" for problem in found.problems)
     kept = [f"{name} {there[name]}" for name in ("torch", "triton") if name in there]
-    print(f"From Warps to Tiles {there[COURSE]} is ready in {host}; you need not restart anything.")
-    print(f"Left as it was: all that was there, with {' and '.join(kept)}. Added: {', '.join(missing) or 'nothing else'}.")
-    print(device())
+    print(f"From Warps to Tiles {there[COURSE]} {'cannot run yet' if stopped else 'is ready'} in {host}.")
+    print(f"Kept: {', '.join(kept)} and all else that was there. Added: {', '.join(missing) or 'nothing'}.")
+    print(found if stopped else f"You need not restart anything.\n{found}")
 
 
 def installed() -> dict[str, str]:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from course_lib import hosted
+from course_lib.device import device_of
+from course_lib.doctor.facts import Facts
 
 
 @pytest.fixture
@@ -28,8 +30,17 @@ def test_on_a_machine_of_ones_own_nothing_is_said(capsys: pytest.CaptureFixture[
 def test_it_says_where_it_is_and_what_stayed(kaggle: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     hosted.ready()
     said = capsys.readouterr().out
-    assert "is ready in Kaggle; you need not restart anything." in said
-    assert f"with torch {metadata.version('torch')} and triton {metadata.version('triton')}. Added: nothing else." in said
+    assert "is ready in Kaggle." in said and "You need not restart anything." in said
+    kept = f"torch {metadata.version('torch')}, triton {metadata.version('triton')}"
+    assert f"Kept: {kept} and all else that was there. Added: nothing." in said
+
+
+def test_it_does_not_call_ready_what_must_be_restarted(kaggle: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    kaggle.setattr(hosted, "device", lambda: device_of(Facts(host="Kaggle", triton_before="compiler"), "interpreter"))
+    hosted.ready()
+    said = capsys.readouterr().out
+    assert "cannot run yet in Kaggle." in said and "Run > Restart & clear cell outputs" in said
+    assert "need not restart" not in said
 
 
 def test_a_cache_that_can_be_written_to_is_kept_and_another_is_replaced(kaggle: pytest.MonkeyPatch, tmp_path: Path) -> None:

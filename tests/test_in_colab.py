@@ -140,6 +140,7 @@ def test_where_triton_was_imported_first_a_restart_is_asked_for(colab: Colab) ->
     only_first = built(LESSONS[0])
     only_first.cells = [cell for cell in only_first.cells if cell.id == publishing.SETUP]
     said = first_output(colab.run(only_first, before="import triton"))
+    assert "cannot run yet in Google Colab" in said
     assert "Triton was imported before course_lib" in said and "Runtime > Restart session" in said
 
 

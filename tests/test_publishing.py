@@ -122,7 +122,7 @@ def test_in_colab_it_installs_this_version_and_says_what_it_finds(tmp_path: Path
     said = run_cell(tmp_path, SET, "colab")
     assert "pip was asked: install -q --no-deps git+https://github.com/owner/name@v1.2.3\n" in said
     assert "is ready in Google Colab" in said
-    assert "Added: nothing else" in said
+    assert "Added: nothing." in said
     assert "No GPU in use: kernels run in Triton's interpreter" in said
     assert "Runtime > Change runtime type > T4 GPU" in said
     assert "ran NoneType" in said and "course_lib.hosted" in said
