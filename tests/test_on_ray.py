@@ -82,9 +82,9 @@ class Played:
         return judge(task)
 
 
-def played_record(task: Task) -> dict[str, Any]:
+def played_record(task: Task, said: str = "") -> dict[str, Any]:
     """Of Ann's exercises, `double` passes and the other does not; the GPU finds something in it."""
-    wrong = Finding("mismatch", "on the GPU" if task.use_gpu else "wrong")
+    wrong = Finding("mismatch", said or ("on the GPU" if task.use_gpu else "wrong"))
     passes = {name: name == "double" and not task.use_gpu for name in task.exercises}
     reports = [Report(name, ok, () if ok else (wrong,)) for name, ok in passes.items()]
     return records.record(task, [records.result(catalog.exercise(one.name), one) for one in reports], seconds=1)
@@ -187,17 +187,17 @@ class Cluster:
         self.port, self.client_port = free_port(), free_port()
         self.nodes: list[subprocess.Popen[bytes]] = []
         self._start(
-            f"--head --port {self.port} --ray-client-server-port {self.client_port} --num-cpus 0 --include-dashboard false"
-            f" --temp-dir {folder}/ray",
+            f"--head --port {self.port} --ray-client-server-port {self.client_port} --num-cpus 0 --num-gpus 0"
+            f" --include-dashboard false --temp-dir {folder}/ray",
             ROOT,
         )
 
-    def add(self, course: Path = ROOT) -> subprocess.Popen[bytes]:
-        """Start a node that has this course."""
-        return self._start(f"--address 127.0.0.1:{self.port} --num-cpus 1", course)
+    def add(self, course: Path = ROOT, gpus: int = 0) -> subprocess.Popen[bytes]:
+        """Start a node that has this course, and says that it has so many GPUs."""
+        return self._start(f"--address 127.0.0.1:{self.port} --num-cpus 1 --num-gpus {gpus}", course)
 
     def _start(self, options: str, course: Path) -> subprocess.Popen[bytes]:
-        program = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-gpus", "0", "--disable-usage-stats"]
+        program = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats"]
         log = Path(self.folder, f"node-{len(self.nodes)}.txt")
         environment = os.environ | {"PYTHONPATH": f"{course}{os.pathsep}{ROOT / 'tests'}", "RAY_memory_monitor_refresh_ms": "0"}
         with log.open("wb") as output:
@@ -316,6 +316,25 @@ def test_an_answer_reaches_nothing_of_the_cluster(tmp_path: Path, cluster: Clust
     (record,) = RayRunner("ray", 0).run([replace(TASK, cells=(source,), exercises=("double",))])
     message = record["results"][0]["report"]["findings"][0]["message"]
     assert "sees [], local {'refused'}, network {'refused'}" in message
+
+
+def says_its_gpu(task: Task) -> dict[str, Any]:
+    return played_record(task, os.environ.get("CUDA_VISIBLE_DEVICES") or "none")
+
+
+@needs_ray
+@pytest.mark.slow
+def test_only_what_goes_on_to_a_gpu_sees_one(cluster: Cluster) -> None:
+    cluster.add(gpus=2)
+    tasks = [replace(task, use_gpu=True) for task in of_class(4)]
+    seen = {
+        (one["exercise"], one["report"]["findings"][0]["message"])
+        for record in RayRunner("ray", 0, says_its_gpu).run(tasks)
+        for one in record["results"]
+    }
+    assert ("reverse", "none") in seen
+    gpus = {gpu for name, gpu in seen if name == "double"}
+    assert gpus and gpus <= {"0", "1"}
 
 
 def dies(task: Task) -> dict[str, Any]:
