@@ -215,15 +215,14 @@ class Cluster:
             time.sleep(0.1)
         return node
 
-    def kill(self, node: subprocess.Popen[bytes], how: int = signal.SIGKILL) -> None:
+    def kill(self, node: subprocess.Popen[bytes]) -> None:
         """End a node and all that it runs, at once: as when a machine loses its power."""
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(node.pid, how)
+            os.killpg(node.pid, signal.SIGKILL)
         node.wait()
 
     def stop(self) -> None:
         for node in reversed(self.nodes):
-            self.kill(node, signal.SIGTERM)
             self.kill(node)
 
 
