@@ -31,11 +31,12 @@ from course_lib.checking import notebook, sandbox
 from course_lib.checking.confine import View
 from course_lib.doctor.facts import triton_cache
 from course_lib.figures.mistakes import draw_mistakes
-from course_lib.grading import extra_cases, records
+from course_lib.grading import extra_cases, records, results
 from course_lib.grading.asked import asked, chosen
 from course_lib.grading.feedback import page
 from course_lib.grading.gradebook import gradebook, students
 from course_lib.grading.mistakes import Tally, tally
+from course_lib.grading.part import Part
 from course_lib.grading.results import CannotKeep, Results, opened
 from course_lib.grading.run import judged, plan
 from course_lib.grading.runners import UnknownRunner, runner
@@ -534,6 +535,35 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
     output, _ = process.communicate(timeout=300)
     assert process.returncode == 130, output
     assert "Stopped after 1 of 2. The same command goes on from there." in output and "Traceback" not in output
+
+
+def test_parts_share_a_folder_of_results_and_a_last_run_sums_up(tmp_path: Path) -> None:
+    """As the jobs of a Slurm array do, all at once."""
+    expected = made.make(tmp_path / "class", {"not a notebook": 3, "right": 1})
+    arguments = (tmp_path / "class", "--to", tmp_path / "results", "--jobs", 1)
+    jobs = [command(*arguments, "--part", f"{number}/2") for number in (1, 2)]
+    for job in jobs:
+        output, _ = job.communicate(timeout=120)
+        assert job.returncode == 0 and "2 submissions, " in output and "without --part" in output, output
+    assert statuses(tmp_path / "results") == expected
+    assert not (tmp_path / "results" / "gradebook.csv").exists()
+    done = course("grade", *arguments)
+    assert done.exit_code == 0 and "4 submissions, 0 of them to be judged" in done.output
+    assert (tmp_path / "results" / "gradebook.csv").exists()
+
+
+def test_a_part_is_judged_once_at_a_time_and_none_beside_a_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "PATIENCE", 0.1)
+    with opened(tmp_path, Part(1, 2)) as one, opened(tmp_path, Part(2, 2)) as other:
+        assert one.seed == other.seed
+        for part in (Part(1, 2), None):
+            with pytest.raises(CannotKeep, match="Another run"), opened(tmp_path, part):
+                pass
+    with opened(tmp_path) as whole, pytest.raises(CannotKeep, match="Another run"), opened(tmp_path, Part(1, 2)):
+        assert whole.seed == one.seed
+    for text in ("0/2", "3/2", "2", "a/b", "1/0"):
+        done = course("grade", written(tmp_path / "class", "ann.py"), "--to", tmp_path / "results", "--part", text)
+        assert done.exit_code == 2 and "names no part" in done.output
 
 
 # --- what is shown ------------------------------------------------------------------------------------------------------------

@@ -6,15 +6,18 @@ a kernel without Landlock), it returns False and the others still hold.
 `close_off` does all that a zygote can have done to it, `give_up` all that is left to be done to a worker.
 
 Not here: limits on time and memory (`worker.py`), and what an answer can do within its own process (`shield.py`).
-Sources: user_namespaces(7), pid_namespaces(7), mount_setattr(2), landlock(7), capabilities(7), prctl(2); for numbers,
-<linux/sched.h>, <linux/mount.h>, <linux/landlock.h>, <linux/prctl.h>.
+Sources: user_namespaces(7), pid_namespaces(7), mount_setattr(2), landlock(7), capabilities(7), prctl(2), seccomp(2); for
+numbers, <linux/sched.h>, <linux/mount.h>, <linux/landlock.h>, <linux/prctl.h>, <linux/seccomp.h>, <linux/audit.h>,
+<asm/unistd.h>.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
+import platform
 import resource
 import signal
 import struct
@@ -60,6 +63,7 @@ def give_up(folders: Iterable[Path], files: Iterable[Path], readable: Iterable[P
     keep_out_others(False)
     drop_capabilities()
     landlock(folders, files, readable)
+    no_connections()
 
 
 @dataclass(frozen=True)
@@ -214,6 +218,43 @@ def landlock(folders: Iterable[Path], files: Iterable[Path], readable: Iterable[
     held = no_new_privileges() and syscall(SYS_LANDLOCK_RESTRICT, rules, 0) == 0
     os.close(rules)
     return held
+
+
+# --- connections, by seccomp ------------------------------------------------------------------------------------------
+
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+LOAD, IF_EQUAL, IF_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06  # instructions of a filter (classic BPF)
+NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16  # where in `struct seccomp_data`
+ALLOW, REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
+AF_UNIX, SYS_IO_URING_SETUP, X32 = 1, 425, 0x40000000  # from X32 on, calls by their numbers in x86's third convention
+CALLS = {"x86_64": (0xC000003E, 41, 42), "aarch64": (0xC00000B7, 198, 203)}
+"""By machine type: its AUDIT_ARCH, and the numbers of `socket` and `connect`."""
+
+
+def no_connections() -> bool:
+    """From now on let this process connect to nothing, and make no sockets but local ones (CUDA makes some).
+
+    A namespace without a network still holds the local sockets that have a path: of a container engine, of a cluster's node.
+    """
+    if platform.machine() not in CALLS:
+        return False
+    architecture, socket, connect = CALLS[platform.machine()]
+    instructions = (  # a jump goes so many instructions further if true, if false
+        (LOAD, 0, 0, ARCHITECTURE),
+        (IF_EQUAL, 0, 7, architecture),
+        (LOAD, 0, 0, NUMBER),
+        (IF_AT_LEAST, 5, 0, X32),
+        (IF_EQUAL, 4, 0, connect),
+        (IF_EQUAL, 3, 0, SYS_IO_URING_SETUP),  # would make the same calls unseen
+        (IF_EQUAL, 0, 3, socket),
+        (LOAD, 0, 0, FIRST_ARGUMENT),
+        (IF_EQUAL, 1, 0, AF_UNIX),
+        (RETURN, 0, 0, REFUSE),
+        (RETURN, 0, 0, ALLOW),
+    )
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions))
+    program = struct.pack("@HP", len(instructions), ctypes.addressof(code))
+    return no_new_privileges() and _granted("prctl", PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program)
 
 
 # --- this process ---------------------------------------------------------------------------------------------------

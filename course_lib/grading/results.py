@@ -25,9 +25,12 @@ from typing import Any
 import filelock
 
 from course_lib.errors import PlainError
+from course_lib.grading.part import Part
 from course_lib.grading.tasks import Task
 
 SEED_BITS = 48
+PATIENCE = 60.0
+"""Seconds that a job which judges a part waits for others that begin at the same time."""
 TEMPORARY = ".being-written-"
 
 
@@ -66,24 +69,33 @@ class Results:
 
 
 @contextlib.contextmanager
-def opened(folder: Path) -> Iterator[Results]:
-    """The results in `folder`, which is made if it is not there, for this process alone. Raises `CannotKeep`."""
-    with contextlib.ExitStack() as stack:
+def opened(folder: Path, part: Part | None = None) -> Iterator[Results]:
+    """The results in `folder`, which is made if it is not there, for this process alone. Raises `CannotKeep`.
+
+    With a part, processes that judge other parts may have it open as well.
+    """
+    with contextlib.ExitStack() as held:
         try:
-            ours = any((folder / name).exists() for name in ("run.json", ".lock"))
-            if folder.is_dir() and any(folder.iterdir()) and not ours:
+            there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+            if there and not there & {"run.json", ".lock"}:
                 raise CannotKeep(f"{folder} holds other files. Give a folder that is empty or not there yet.")
-            for part in (folder, folder / "records", folder / "feedback"):
-                part.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with contextlib.suppress(NotImplementedError):  # a file system without locks
-                stack.enter_context(filelock.FileLock(folder / ".lock", timeout=0))
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            whole = held.enter_context(filelock.FileLock(folder / ".lock", timeout=PATIENCE if part else 0))
+            for kind in ("records", "feedback"):
+                (folder / kind).mkdir(mode=0o700, exist_ok=True)
+            for own in [folder / f".lock-{part.number}-of-{part.count}"] if part else folder.glob(".lock-*"):
+                held.enter_context(filelock.FileLock(own, timeout=0))
+            seed = _seed(folder / "run.json")
+            if part:
+                whole.release()
+            else:
+                for left in folder.rglob(f"{TEMPORARY}*"):
+                    left.unlink()
         except filelock.Timeout as error:
             raise CannotKeep(f"Another run is writing to {folder}. Wait until it is done.") from error
         except OSError as error:
             raise CannotKeep(f"{error.filename or folder}: {error.strerror}.") from error
-        for left in folder.rglob(f"{TEMPORARY}*"):
-            left.unlink()
-        yield Results(folder, _seed(folder / "run.json"))
+        yield Results(folder, seed)
 
 
 def file_name(text: str) -> str:

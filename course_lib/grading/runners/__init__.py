@@ -31,4 +31,8 @@ def runner(on: str, jobs: int) -> Runner:
         from course_lib.grading.runners.local import LocalRunner
 
         return LocalRunner(jobs)
-    raise UnknownRunner(f"--on {on} is not known. There is: local (this machine).")
+    if on == "ray" or on.startswith("ray://"):
+        from course_lib.grading.runners.on_ray import RayRunner
+
+        return RayRunner(on, jobs)
+    raise UnknownRunner(f"--on {on} is not known. There is: local (this machine), ray and ray://HOST:PORT (a cluster).")
