@@ -100,7 +100,8 @@ def for_nbgrader(solutions: NotebookNode) -> NotebookNode:
 
 
 def without_links(notebook: NotebookNode) -> NotebookNode:
-    """The notebook with its links to the course's other folders as plain text: they lead nowhere from where it will be."""
+    """The notebook as it can stand elsewhere: without badges that open another one, its links to the course's folders as text."""
+    notebook.cells = [cell for cell in notebook.cells if cell.get("id") != "badges"]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = LINK.sub(r"\1", cell.source)
