@@ -100,7 +100,7 @@ def for_nbgrader(solutions: NotebookNode) -> NotebookNode:
 
 
 def without_links(notebook: NotebookNode) -> NotebookNode:
-    """The notebook as it can stand elsewhere: without badges that open another one, its links to the course's folders as text."""
+    """The notebook as it can stand elsewhere: without badges, and with its links to the course's folders as plain text."""
     notebook.cells = [cell for cell in notebook.cells if cell.get("id") != "badges"]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
