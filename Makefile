@@ -12,11 +12,12 @@ export JUPYTER_PREFER_ENV_PATH := 1
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 START := notebooks/00_start_here.ipynb
 
-.PHONY: help setup lab test test-matrix scoreboard build check book
+.PHONY: help setup lab test test-slow test-matrix scoreboard build check book
 
 help:
 	@echo "make lab          open the course in JupyterLab (options: LAB_ARGS=…)"
 	@echo "make test         run the tests, and compare every lesson's outputs"
+	@echo "make test-slow    run the tests that take minutes, which make test leaves out"
 	@echo "make test-matrix  run the checker's tests with each supported Triton (some of them: MATRIX=\"3.6 3.8\")"
 	@echo "make scoreboard   judge all wrong and right answers that the tests know, and put the scores into README.md"
 	@echo "make build        build notebooks/, exercises/, solutions/ and INDEX.md (one lesson: LESSON=03_programs_and_grids)"
@@ -37,6 +38,10 @@ lab: setup
 test: setup
 	$(PY) -m pytest -n 2 $(TEST_ARGS)
 	$(PY) -m pytest --nbval -n 2 --dist loadfile notebooks
+
+test-slow:
+	@sh tools/setup.sh slow
+	$(PY) -m pytest -m slow -n 2 $(TEST_ARGS)
 
 test-matrix: setup
 	$(PY) -m tools.test_matrix $(MATRIX)

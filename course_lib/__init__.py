@@ -56,7 +56,7 @@ def __getattr__(name: str) -> Any:
     if _DECISION.too_late:
         warnings.warn(
             "Triton was imported before course_lib, so kernels that you run here are compiled, and there is no GPU. "
-            "Restart the kernel (Kernel > Restart Kernel…) and import course_lib above triton.",
+            "Restart the kernel (Kernel > Restart Kernel…, or Runtime > Restart session) and import course_lib above triton.",
             TritonCameFirst,
             stacklevel=2,
         )

@@ -1,4 +1,4 @@
-"""The `course` command: doctor, check, hint, glossary, progress. The only place of the library that prints.
+"""The `course` command: doctor, check, hint, glossary, progress, assignment, grade. Only it and its `grading/command.py` print.
 
     course doctor
     course check vector_add answer.py
@@ -20,6 +20,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from course_lib.grading.command import grade
+
 if TYPE_CHECKING:
     from course_lib.checking.findings import Report
     from course_lib.doctor.facts import Facts
@@ -30,6 +32,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.command()(grade)
 
 FAILED, UNJUDGED = 1, 2
 COLOURS = {"stops": "red", "limits": "yellow", "note": "cyan"}
@@ -115,6 +119,23 @@ def check(
         _stop(f"The checker itself failed ({type(error).__name__}: {error}). Try: course doctor", name, as_json)
     typer.echo(json.dumps(_as_json(report), indent=1, default=str) if as_json else repr(report))
     raise typer.Exit(0 if report.passed else FAILED if report.judged else UNJUDGED)
+
+
+@app.command()
+def assignment(
+    lesson: Annotated[list[str], typer.Argument(help="Lessons, by name or number: 04.")],
+    to: Annotated[Path, typer.Option("--to", help="The folder for the assignments.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace notebooks of the same names that are there.")] = False,
+) -> None:
+    """Write the exercises of LESSON… for a class: as nbgrader's source, and as plain notebooks with blanks."""
+    from course_lib.assignment import write
+    from course_lib.errors import PlainError
+
+    try:
+        for path in write(lesson, to, force=force):
+            typer.echo(path)
+    except PlainError as error:
+        _stop(str(error), lesson[0])
 
 
 @app.command()

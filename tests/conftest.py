@@ -1,5 +1,4 @@
-"""What all tests share: the marker `slow`, for tests that are run only when asked for with --slow, and which tests expect
-what a version of Triton does otherwise."""
+"""What all tests share: which of them expect what a version of Triton does otherwise."""
 
 from __future__ import annotations
 
@@ -20,18 +19,8 @@ CHANGED = (
 """A part of a test's name, the version from which on it would expect too much, and why. See also test_versions.py."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="also run the tests that take minutes")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes minutes; run only with --slow")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.get_closest_marker("slow") and not config.getoption("--slow"):
-            item.add_marker(pytest.mark.skip(reason="takes minutes; run with --slow"))
         for words, since, reason in CHANGED:
             if words in item.name and since <= TRITON and "test_versions" not in item.nodeid:
                 item.add_marker(pytest.mark.skip(reason=reason))

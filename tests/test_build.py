@@ -51,6 +51,7 @@ check("two", two)
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     (tmp_path / "lessons").mkdir()
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
     (tmp_path / "lessons" / "01_tiny.md").write_text(LESSON)
     (tmp_path / "lessons" / "01_tiny.exercises.md").write_text(EXERCISES)
     return tmp_path
@@ -74,10 +75,10 @@ def test_a_built_lesson_has_outputs_and_nothing_of_this_machine(root: Path) -> N
     build.build(root)
     text = (root / "notebooks" / "01_tiny.ipynb").read_text()
     notebook = nbformat.reads(text, as_version=4)
-    assert notebook.cells[1].outputs[0].text == "<object object at 0x…>\n"
-    assert notebook.cells[2].outputs[0].evalue == "on purpose"
-    assert [cell.id for cell in notebook.cells] == ["01-00", "01-01", "breaks"]
-    assert "execution" not in notebook.cells[1].metadata
+    assert notebook.cells[2].outputs[0].text == "<object object at 0x…>\n"
+    assert notebook.cells[3].outputs[0].evalue == "on purpose"
+    assert [cell.id for cell in notebook.cells] == ["01-00", "setup", "01-01", "breaks"]
+    assert "execution" not in notebook.cells[2].metadata
     assert "/tmp" not in text
     assert str(root) not in text
 
@@ -163,7 +164,7 @@ def test_what_is_out_of_step_is_named_with_the_cure(root: Path) -> None:
     (root / "lessons" / "notes.txt").write_text("")
     (root / "solutions" / "01_tiny.ipynb").unlink()
     assert build.check(root) == [
-        "exercises/01_tiny.ipynb is out of step: cell 1 (01-01) is not as in 01_tiny.exercises.md:3; run `make build`.",
+        "exercises/01_tiny.ipynb is out of step: cell 2 (01-01) is not as in 01_tiny.exercises.md:3; run `make build`.",
         "solutions/01_tiny.ipynb is missing; run `make build`.",
         "lessons/notes.txt is not named NN_topic.md; rename it or move it away.",
         "notebooks/mine.ipynb has no source in lessons; rename it or move it away.",
@@ -181,10 +182,10 @@ def changed(root: Path, change: Callable[[nbformat.NotebookNode], object]) -> Pa
 
 
 CHANGES: dict[str, Callable[[nbformat.NotebookNode], object]] = {
-    "outputs removed": lambda notebook: notebook.cells[1].outputs.clear(),
-    "another output": lambda notebook: notebook.cells[1].outputs[0].update(text="something else"),
-    "never run": lambda notebook: notebook.cells[1].update(execution_count=None),
-    "an answered quiz": lambda notebook: notebook.cells[1].update(source="print(object(), 2)"),
+    "outputs removed": lambda notebook: notebook.cells[2].outputs.clear(),
+    "another output": lambda notebook: notebook.cells[2].outputs[0].update(text="something else"),
+    "never run": lambda notebook: notebook.cells[2].update(execution_count=None),
+    "an answered quiz": lambda notebook: notebook.cells[2].update(source="print(object(), 2)"),
 }
 
 
@@ -207,7 +208,7 @@ def test_nbval_leaves_out_a_lesson_that_somebody_worked_in_and_says_so(root: Pat
     changed(root, CHANGES["another output"])
     done = compare_outputs(root)
     assert done.returncode == 0, done.stdout
-    assert "2 skipped" in done.stdout and "somebody has worked in this notebook" in done.stdout
+    assert "3 skipped" in done.stdout and "somebody has worked in this notebook" in done.stdout
 
 
 @pytest.mark.parametrize("version", ["3.12.9", None])
@@ -260,4 +261,4 @@ def test_nbval_accepts_what_the_build_stored(root: Path) -> None:
     build.build(root, ["01_tiny"])
     done = compare_outputs(root)
     assert done.returncode == 0, done.stdout
-    assert "2 passed" in done.stdout
+    assert "3 passed" in done.stdout

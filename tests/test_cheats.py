@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -350,6 +351,29 @@ def test_no_cheat_passes_or_harms(name: str, judged: Judge, tmp_path: Path) -> N
     assert victim.read_text() == "precious"
     assert zygote.poll() is None
     assert judged(HONEST).passed
+
+
+REACHING_OUT = """
+    def tried(attempt):
+        try:
+            return attempt()
+        except OSError as error:
+            return type(error).__name__
+    local = socket.socket(socket.AF_UNIX)
+    call = ctypes.CDLL(None).syscall
+    attempts = [lambda: local.connect("SERVICE"), lambda: socket.socket(socket.AF_INET), lambda: call(425, 8, bytes(200))]
+    raise ValueError([tried(attempt) for attempt in attempts])
+"""
+"""By a socket with a path, over a network, and by io_uring, which makes the same calls unseen."""
+
+
+def test_no_service_of_the_machine_is_reached(judged: Judge) -> None:
+    """Such as a container engine's, or a cluster's node, whose local sockets show in every namespace of networks."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as service:
+        service.bind(f"{folder}/service")
+        service.listen()
+        report = judged(ANSWER.format(first="", factor=2, then=REACHING_OUT.replace("SERVICE", f"{folder}/service")))
+    assert "['PermissionError', 'PermissionError', -1]" in as_text(report)
 
 
 # --- what is left behind ------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.device import device_of
 from course_lib.doctor import trial
 from course_lib.doctor.diagnosis import abilities, problems
 from course_lib.doctor.examinations import EXAMINATIONS
@@ -39,6 +40,8 @@ def having(facts: Facts, **versions: str | None) -> Facts:
     return replace(facts, versions={**facts.versions, **versions})
 
 
+COLAB = replace(having(LAPTOP, jupyterlab=None), host="Google Colab")
+
 CASES: list[tuple[str, Facts, str, str]] = [
     # code, facts, severity, a part of the cure
     ("triton_first", replace(LAPTOP, triton_before="compiler"), "stops", "restart the kernel"),
@@ -60,7 +63,10 @@ CASES: list[tuple[str, Facts, str, str]] = [
     ("macos", having(replace(LAPTOP, system="Darwin"), triton=None), "stops", "docker run"),
     ("windows", having(replace(LAPTOP, system="Windows"), triton=None), "stops", "wsl --install"),
     ("windows", replace(LAPTOP, system="Windows"), "note", "wsl --install"),
-    ("old_gpu", replace(GPU_MACHINE, gpus=T4), "note", "TRITON_INTERPRET=1"),
+    ("old_gpu", replace(GPU_MACHINE, gpus=T4), "note", "keep to fp16 and fp32"),
+    ("old_gpu", replace(COLAB, gpus=T4, torch_build=CUDA), "note", "keep to fp16 and fp32"),
+    ("no_gpu_chosen", COLAB, "note", "Runtime > Change runtime type > T4 GPU"),
+    ("no_gpu_chosen", replace(COLAB, host="Kaggle"), "note", "Settings > Accelerator"),
     ("old_gpu", replace(GPU_MACHINE, gpus=P100), "limits", "CUDA_VISIBLE_DEVICES"),
     ("torch_triton_mismatch", having(GPU_MACHINE, triton="3.8.0"), "limits", "pip install 'triton==3.7.1'"),
     ("torch_triton_mismatch", replace(LAPTOP, torch_wants="triton==3.6.0"), "limits", "pip install 'triton==3.6.0'"),
@@ -117,6 +123,21 @@ HEALTHY: dict[str, Facts] = {
 @pytest.mark.parametrize("name", HEALTHY)
 def test_a_healthy_machine_has_no_problem(name: str) -> None:
     assert problems(HEALTHY[name]) == ()
+
+
+def test_where_a_notebook_is_hosted_its_own_menu_is_named_for_a_restart() -> None:
+    restarts = [problems(replace(COLAB, host=host, triton_before="compiler"))[0] for host in ("Google Colab", "Kaggle")]
+    assert [problem.code for problem in restarts] == ["triton_first"] * 2
+    assert "Runtime > Restart session" in restarts[0].cure and "Run > Restart" in restarts[1].cure
+
+
+def test_colab_opens_notebooks_without_jupyterlab_and_its_t4_is_described() -> None:
+    colab = replace(COLAB, gpus=T4, torch_build=CUDA)
+    assert [ability.works for ability in abilities(colab)] == [True] * 5
+    assert "Google Colab" in [ability.why for ability in abilities(colab)]
+    said = repr(device_of(colab, "gpu"))
+    assert "GPU: Tesla T4 (sm_75). Kernels are compiled and run on it." in said
+    assert "Lessons run on it in fp16 and fp32" in said
 
 
 def test_every_examination_is_tested() -> None:

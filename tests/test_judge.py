@@ -4,7 +4,7 @@ tests/mutants/<exercise>/<what_is_wrong>.py are wrong answers; each says in a li
 some in a line `# hint: words` which words the hint must have.
 tests/variants/<exercise>/<how>.py are right answers, each written in another way.
 
-With many seeds: `pytest --slow tests/test_judge.py`.
+With many seeds: `pytest -m slow tests/test_judge.py`.
 """
 
 from __future__ import annotations

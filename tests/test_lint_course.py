@@ -11,6 +11,7 @@ import torch
 
 from course_lib.catalog.model import Exercise, Hint, Lesson, Quiz, Wrong
 from tools import lint_course
+from tools.build import as_text, plan
 from tools.lint_course import Course
 
 DOUBLE = Exercise(
@@ -51,7 +52,11 @@ MUTANT = '"""Adds nothing."""\n# expect: mismatch, constant\n'
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
-    files = {"lessons/00_tiny.md": LESSON, "lessons/00_tiny.exercises.md": EXERCISES}
+    files = {
+        "pyproject.toml": '[project]\nversion = "1.2.3"\n',
+        "lessons/00_tiny.md": LESSON,
+        "lessons/00_tiny.exercises.md": EXERCISES,
+    }
     files |= {f"tests/mutants/double/m{i}.py": MUTANT for i in range(4)}
     files |= {f"tests/variants/double/v{i}.py": "" for i in range(2)}
     for name, text in files.items():
@@ -108,6 +113,19 @@ def test_each_fault_is_named(course: Course, spoil: Callable[[Path], None], faul
     except lint_course.SourceError as error:
         faults = [str(error)]
     assert any(fault in text for text in faults), faults
+
+
+def test_every_built_notebook_must_begin_with_the_first_cell(course: Course) -> None:
+    for target in plan(course.root):
+        target.path.parent.mkdir(exist_ok=True)
+        target.path.write_text(as_text(target.notebook))
+    assert lint_course.lint(course, run=False) == []
+    for folder in ("exercises", "solutions"):
+        path = course.root / folder / "00_tiny.ipynb"
+        path.write_text(path.read_text().replace("COURSE_SOURCE", "SOURCE", 1))
+    faults = lint_course.lint(course, run=False)
+    begins = "does not begin with the cell of tools/publishing.py; run `make build`."
+    assert faults == [f"{folder}/00_tiny.ipynb {begins}" for folder in ("exercises", "solutions")]
 
 
 def test_an_exercise_needs_hints(course: Course) -> None:

@@ -204,3 +204,15 @@ def test_the_line_that_repeats_a_check_can_be_copied(answer: str, file: str, aga
     report = replace(REPORTS["failed"], answer=answer, file=file)
     assert f"`{again}`" in as_text(report)
     assert html.escape(again) in as_html(report)
+
+
+def test_feedback_on_graded_work_shows_the_fault_but_no_seed_no_expected_value_and_nothing_printed() -> None:
+    wrong = replace(FINDING, values=("element 4: got 0.25, expected 8.125",))
+    report = replace(REPORTS["failed"], findings=(wrong,), seed=271828)
+    for form in (as_text, as_html, lambda r: json.dumps(as_json(r))):
+        learner, feedback = form(report), form(report.for_feedback())
+        assert "271828" in learner and "expected 8.125" in learner
+        assert not [secret for secret in ("271828", "8.125", "printed") if secret in feedback]
+        assert "out_ptr has 5 elements" in feedback and "n=5" in feedback
+    assert report.for_feedback().passed is report.passed
+    jsonschema.validate(as_json(report.for_feedback()), SCHEMA)

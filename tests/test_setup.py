@@ -34,10 +34,10 @@ def fake(project: Path, name: str, script: str) -> None:
     path.chmod(0o755)
 
 
-def setup(project: Path, **env: str) -> subprocess.CompletedProcess[str]:
+def setup(project: Path, *extra: str, **env: str) -> subprocess.CompletedProcess[str]:
     path = f"{project / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin"
     return subprocess.run(
-        ["sh", "tools/setup.sh"], cwd=project, env={"PATH": path, **env}, capture_output=True, text=True, timeout=60
+        ["sh", "tools/setup.sh", *extra], cwd=project, env={"PATH": path, **env}, capture_output=True, text=True, timeout=60
     )
 
 
@@ -83,6 +83,14 @@ def test_a_second_run_does_nothing_until_the_versions_change(project: Path) -> N
         constraints.write("# changed\n")
     assert setup(project, PYTHON="some-python").returncode == 0
     assert pip_runs(project) == 2
+
+
+def test_what_slow_tests_need_is_installed_besides(project: Path) -> None:
+    fake(project, "some-python", GOOD_PYTHON)
+    for extra in ((), ("slow",), (), ("slow",)):
+        assert setup(project, *extra, PYTHON="some-python").returncode == 0
+    installed = [line.split(" -e ")[1] for line in (project / "pip.log").read_text().splitlines()]
+    assert installed == [".[dev]", ".[slow]"]
 
 
 def test_an_interrupted_setup_is_not_taken_for_a_finished_one(project: Path) -> None:

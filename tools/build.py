@@ -1,9 +1,10 @@
-"""Build notebooks/, exercises/ and solutions/ from lessons/ and INDEX.md from the catalogue, or check that they are in step.
+"""Build notebooks/, exercises/ and solutions/ from lessons/, INDEX.md from the catalogue, or check that they are in step.
 
     python -m tools.build                           build everything
     python -m tools.build 03_programs_and_grids     build one lesson
     python -m tools.build --check                   change nothing; say what is out of step
 
+Every notebook gets the same first code cell, and badges, from pyproject.toml (`publishing.py`); README.md gets its badges, too.
 Lessons are run on the CPU and stored with their outputs; exercises and solutions are stored without. The check
 compares everything but outputs, and that the outputs are those that the build has stored; nbval compares them with
 those of another run (`make test`), except where somebody has worked in a notebook since it was built.
@@ -26,7 +27,7 @@ from nbformat import NotebookNode
 
 from course_lib import catalog
 from course_lib.catalog.glossary import TERMS
-from tools import execute, index, sources
+from tools import execute, index, publishing, sources
 from tools.sources import EXERCISES_SUFFIX, SourceError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,25 +49,37 @@ class Target:
         """Whether it is stored with outputs."""
         return self.path.parent.name == "notebooks"
 
+    def locate(self, place: int) -> str:
+        """Where the notebook's cell at `place` comes from, as ``file:line``; for one of `publishing`, the one before it."""
+        front = (publishing.SETUP, publishing.BADGES)
+        before = [cell for cell in self.notebook.cells[: place + 1] if cell.id not in front]
+        return sources.locate(self.source, max(0, len(before) - 1))
+
 
 def plan(root: Path, only: list[str] | None = None) -> list[Target]:
     """Every notebook that `root`/lessons stands for, or those of the lessons in `only`. Raises `SourceError`."""
     lessons = sorted(path for path in (root / "lessons").glob("*.md") if SOURCE_NAME.fullmatch(path.name))
+    if not lessons:
+        raise SourceError(f"there is nothing to build: {root / 'lessons'} holds no lesson.")
     stems = [path.stem.removesuffix(EXERCISES_SUFFIX) for path in lessons]
     if unknown := sorted(set(only or ()) - set(stems)):
         raise SourceError(f"no lesson is called {', '.join(unknown)}; there are {', '.join(sorted(set(stems)))}.")
-    targets = []
+    publication = publishing.read(root)
+    targets: list[Target] = []
+
+    def add(folder: str, path: Path, file: str, notebook: NotebookNode) -> None:
+        opened = publishing.opened(notebook, publication, f"{folder}/{file}")
+        targets.append(Target(root / folder / file, path, opened))
+
     for path, stem in zip(lessons, stems, strict=True):
         if only and stem not in only:
             continue
         file = f"{stem}.ipynb"
         if path.stem == stem:
-            targets.append(Target(root / "notebooks" / file, path, sources.read_source(path)))
+            add("notebooks", path, file, sources.read_source(path))
         else:
-            targets.append(Target(root / "exercises" / file, path, sources.exercise_notebook(path)))
-            targets.append(Target(root / "solutions" / file, path, sources.solution_notebook(path)))
-    if not targets:
-        raise SourceError(f"there is nothing to build: {root / 'lessons'} holds no lesson.")
+            add("exercises", path, file, sources.exercise_notebook(path))
+            add("solutions", path, file, sources.solution_notebook(path))
     return targets
 
 
@@ -124,12 +137,13 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.check:
-            faults = [*check(ROOT), *index.faults(ROOT, index.page(catalog.LESSONS, TERMS))]
+            faults = [*check(ROOT), *index.faults(ROOT, index.page(catalog.LESSONS, TERMS)), *publishing.faults(ROOT)]
             print("\n".join(faults) if faults else f"{', '.join(BUILT)} and {index.NAME} are in step with their sources.")
             return 1 if faults else 0
         build(ROOT, options.lesson, options.overwrite)
         index.write(ROOT, index.page(catalog.LESSONS, TERMS))
-    except SourceError as error:
+        publishing.write_readme(ROOT)
+    except (SourceError, publishing.PublishingError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
@@ -142,7 +156,7 @@ def _write(target: Target) -> Path:
         try:
             notebook = execute.run(notebook, target.path.parent)
         except execute.RunError as error:
-            where = target.source.name if error.place is None else sources.locate(target.source, error.place)
+            where = target.source.name if error.place is None else target.locate(error.place)
             raise SourceError(f"{where}: {error}") from error
         notebook.metadata["course"] = {"built": digest(notebook)}
     target.path.write_text(as_text(notebook), encoding="utf-8")
@@ -173,10 +187,10 @@ def _compare(root: Path, target: Target) -> list[str]:
     want = target.notebook.cells
     places = [p for p, (a, b) in enumerate(zip(stored.cells, want, strict=False)) if a != b]
     if places:
-        line = sources.locate(target.source, places[0])
+        line = target.locate(places[0])
         where = f"cell {places[0]} ({want[places[0]].id}) is not as in {line}"
     elif len(stored.cells) != len(want):
-        where = f"it has {len(stored.cells)} cells, and {target.source.name} has {len(want)}"
+        where = f"it has {len(stored.cells)} cells, and {target.source.name} gives {len(want)}"
     else:
         where = f"its metadata is not as {target.source.name} gives it"
     return [f"{name} is out of step: {where}; {cure}", *faults]

@@ -19,14 +19,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import nbformat
 from nbformat import NotebookNode
 
 from course_lib import catalog
 from course_lib.catalog.model import Exercise, Lesson, Quiz
 from course_lib.checking.findings import KINDS
 from course_lib.checking.quiz import plain
-from tools import sources, verify
-from tools.build import AT_ONCE, ROOT
+from tools import publishing, sources, verify
+from tools.build import AT_ONCE, BUILT, ROOT
 from tools.sources import EXERCISES_SUFFIX, SourceError
 
 HINTS, MUTANTS, VARIANTS = 3, 4, 2
@@ -116,6 +117,15 @@ def lessons_match_the_catalogue(course: Course) -> Iterator[str]:
             yield f"lessons/{path.name}: does not say that it takes {lesson.minutes} minutes, as in the catalogue."
 
 
+def every_notebook_begins_with_the_first_cell(course: Course) -> Iterator[str]:
+    """What stands in each built notebook's first code cell is what pyproject.toml gives, the same for all."""
+    wanted = publishing.first_cell(publishing.read(course.root))
+    for path in sorted(path for folder in BUILT for path in (course.root / folder).glob("*.ipynb")):
+        first = next((cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"), None)
+        if first != wanted:
+            yield f"{path.relative_to(course.root)} does not begin with the cell of tools/publishing.py; run `make build`."
+
+
 def items_are_asked_once(course: Course) -> Iterator[str]:
     """Each exercise has one solution and one check, and each quiz one call, in their lesson and in order."""
     for lesson in filter(lambda lesson: lesson.written, course.lessons):
@@ -181,6 +191,7 @@ def ignored_outputs_have_a_reason(course: Course) -> Iterator[str]:
 
 RULES: tuple[Rule, ...] = (
     lessons_match_the_catalogue,
+    every_notebook_begins_with_the_first_cell,
     items_are_asked_once,
     exercises_can_be_taught_and_judged,
     quizzes_agree_with_themselves,

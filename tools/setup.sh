@@ -2,11 +2,13 @@
 # Makes .venv ready for the course: every make target calls this first. When nothing has changed since the last time it
 # ends at once; after an interrupted setup it starts afresh. What pip is told by the environment (PIP_INDEX_URL,
 # PIP_EXTRA_INDEX_URL, PIP_CERT, ...) holds here too. PYTHON chooses another Python than python3.
+#   sh tools/setup.sh [EXTRA]    an extra of pyproject.toml: dev without it; slow also has what `make test-slow` needs
 set -eu
 cd "$(dirname "$0")/.."
 
 python=${PYTHON:-python3}
-ready=.venv/.ready
+extra=${1:-dev}
+ready=.venv/.ready-$extra
 unfinished=.venv/.unfinished
 
 stop() {
@@ -54,7 +56,7 @@ mkdir -p .venv
 touch "$unfinished"
 rm -f "$ready"
 [ -x .venv/bin/pip ] || "$python" -m venv .venv || stop "$python could not make .venv; see above."
-PIP_USER=0 .venv/bin/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[dev]' || stop \
+PIP_USER=0 .venv/bin/python -m pip install --disable-pip-version-check -c constraints.txt -e ".[$extra]" || stop \
     "pip could not install the course; see above. Often it is one of these:" \
     "- no connection, or a proxy: set HTTPS_PROXY, or PIP_INDEX_URL for a mirror, and run make again" \
     "- no space left: torch's build for GPUs takes several GB; without a GPU, take the small one:" \

@@ -59,6 +59,21 @@ class UnknownName(PlainError, LookupError):
     """There is no exercise or quiz of this name; the message lists the nearest names."""
 
 
+class UnknownLesson(PlainError, LookupError):
+    """There is no lesson of this name or number; the message lists the nearest names."""
+
+
+def lesson(asked_for: str) -> Lesson:
+    """The lesson of this name ("04_loads_stores_masks") or number ("04", "4"). Raises `UnknownLesson`."""
+    for one in LESSONS:
+        if asked_for == one.name or asked_for.zfill(2) == one.name.partition("_")[0]:
+            return one
+    names = [one.name for one in LESSONS]
+    near = difflib.get_close_matches(asked_for, names, n=3, cutoff=0.5)
+    advice = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names)}. Their numbers will do."
+    raise UnknownLesson(f"There is no lesson {asked_for!r}. {advice}")
+
+
 def items() -> tuple[Exercise | Quiz, ...]:
     """Every exercise and quiz, in the order of the course."""
     return tuple(item for lesson in LESSONS for item in lesson.items)

@@ -272,6 +272,7 @@ WARP_MAX = Exercise(
 BLOCK_SUM = Exercise(
     name="block_sum",
     lesson=NAME,
+    points=2,
     signature="block_sum(values, n_threads)",
     statement=(
         "One block of `n_threads` threads, any number from 1 to 1024, adds up `values`, of which there may be more or fewer "

@@ -90,6 +90,7 @@ ROW_SUM = Exercise(
 ROW_VARIANCE = Exercise(
     name="row_variance",
     lesson=NAME,
+    points=2,
     signature="row_variance(x)",
     statement=(
         "Return the population variance of each row of the 2-D fp32 tensor `x`: the mean of (x − mean)², divided by the number "
@@ -390,6 +391,7 @@ def _lengths_to_count(numbers: random.Random) -> tuple[Params, ...]:
 HISTOGRAM = Exercise(
     name="histogram",
     lesson=NAME,
+    points=2,
     signature="histogram(x, bins)",
     statement=(
         "Count how often each of the values 0, 1, …, bins − 1 occurs in the contiguous 1-D int32 tensor `x`, of any length, "

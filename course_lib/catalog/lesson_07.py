@@ -373,6 +373,7 @@ def _drawn(numbers: random.Random) -> tuple[Params, ...]:
 MATMUL = Exercise(
     name="matmul",
     lesson=NAME,
+    points=2,
     signature="matmul(a, b)",
     statement=(
         "Return the matrix product `a @ b` of two 2-D fp32 tensors, M × K and K × N, of any sizes from 1 on "

@@ -21,6 +21,7 @@ def _straddle(block: int) -> tuple[Params, ...]:
 ROW_SOFTMAX = Exercise(
     name="row_softmax",
     lesson=NAME,
+    points=2,
     signature="row_softmax(x)",
     statement=(
         "Return the softmax of each row of the 2-D fp32 tensor `x`, as `torch.softmax(x, -1)` does: for any number of rows, "
@@ -153,6 +154,7 @@ ROW_SOFTMAX = Exercise(
 ROW_LOG_SOFTMAX = Exercise(
     name="row_log_softmax",
     lesson=NAME,
+    points=2,
     signature="row_log_softmax(x)",
     statement=(
         "Return the logarithm of the softmax of each row of the 2-D fp32 tensor `x`, as `torch.log_softmax(x, -1)` does: for "

@@ -76,6 +76,7 @@ def _straddle(block: int) -> tuple[Params, ...]:
 PERSISTENT_SOFTMAX = Exercise(
     name="persistent_softmax",
     lesson=NAME,
+    points=3,
     signature="persistent_softmax(x)",
     statement=(
         "Return the softmax of each row of the 2-D fp32 tensor `x`, from a fixed number of programs: at least 2 and at most "

@@ -129,6 +129,7 @@ def _straddle(block: int) -> tuple[Params, ...]:
 VECTORISED_COPY = Exercise(
     name="vectorised_copy",
     lesson=NAME,
+    points=2,
     signature="vectorised_copy(x)",
     statement=(
         "Return a copy of the contiguous 1-D tensor `x` (fp32 or fp16, any length), made by loads and stores of 128 bits. "

@@ -57,6 +57,7 @@ _PROGRAMS = frozenset(f"unwritten:{pattern}" for pattern in ("no_program", "one_
 LAYERNORM = Exercise(
     name="layernorm",
     lesson=NAME,
+    points=2,
     signature="layernorm(x, weight, bias, eps)",
     statement=(
         "Return the LayerNorm of each row of the 2-D fp32 tensor `x`, as `torch.nn.functional.layer_norm` computes it: "
@@ -186,6 +187,7 @@ def _drawn_backward(numbers: random.Random) -> tuple[Params, ...]:
 LAYERNORM_BACKWARD = Exercise(
     name="layernorm_backward",
     lesson=NAME,
+    points=3,
     signature="layernorm_backward(dy, x, weight, eps)",
     statement=(
         "Return the gradients of LayerNorm, given `dy`, the gradient of its result: one fp32 tensor of M + 2 rows and N "

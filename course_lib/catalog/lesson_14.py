@@ -158,6 +158,7 @@ def _written(trace: Trace) -> Iterator[tuple[int, np.ndarray]]:
 MATMUL_GROUPED = Exercise(
     name="matmul_grouped",
     lesson=NAME,
+    points=3,
     signature="matmul_grouped(a, b)",
     statement=(
         "Return the matrix product `a @ b` of two 2-D fp16 tensors, M × K and K × N, of any sizes from 1 on and any strides: "

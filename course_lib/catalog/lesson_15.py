@@ -73,6 +73,7 @@ def _straddle_rows(block: int) -> tuple[Params, ...]:
 ONLINE_SOFTMAX = Exercise(
     name="online_softmax",
     lesson=NAME,
+    points=2,
     signature="online_softmax(x)",
     statement=(
         "Return the softmax of each row of the 2-D fp32 tensor `x`, as `torch.softmax(x, -1)` does, for rows that are longer "
@@ -264,6 +265,7 @@ def _drawn_lengths(numbers: random.Random) -> tuple[Params, ...]:
 ATTENTION = Exercise(
     name="attention",
     lesson=NAME,
+    points=3,
     signature="attention(q, k, v)",
     statement=(
         "Return the attention of each head, softmax(q · kᵀ / √head_dim) · v, every query to all keys. `q` is (batch, heads, M, "

@@ -113,6 +113,8 @@ class Exercise:
     compiled_code: Callable[[Trace, tuple[LaunchCode, ...]], Finding | None] | None = None
     """What the statement asks of the compiled code, if it does: given a call's trace and what its launches were compiled to for
     one GPU, launch by launch, None or a finding of the kind "compiled_code"."""
+    points: int = 1
+    """What it is worth where it is graded: 1 for one idea, 2 for a kernel that joins several, 3 for a lesson's main work."""
 
     kind: Literal["exercise"] = "exercise"
 
@@ -148,6 +150,8 @@ class Quiz:
     wrong: tuple[Wrong, ...] = ()
     any_order: bool = False
     """Whether the answer is a list in which the order means nothing. `expected` and `wrong` give it in rising order."""
+    points: int = 1
+    """What it is worth where it is graded."""
 
     kind: Literal["quiz"] = "quiz"
 

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from course_lib import catalog
+from course_lib.catalog.model import Exercise
 from course_lib.checking import explain, sandbox, stale
 from course_lib.checking.bundle import Bundle, bundle_file
 from course_lib.checking.collect import bundle_function
@@ -58,18 +59,17 @@ def check_file(name: str, path: Path, seed: int | None = None) -> Report:
     return replace(_judge(name, lambda: bundle(path, name), seed), file=str(path))
 
 
-def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Report:
-    if os.environ.get("COURSE_IN_WORKER"):
-        raise RuntimeError('this file calls check() when it is imported; put the call under `if __name__ == "__main__":`')
+def judge(exercise: Exercise, make_bundle: Callable[[], Bundle], seed: int, *, use_gpu: bool = True) -> Report:
+    """Judge an answer as this exercise, on the inputs that `seed` gives. Remembers nothing.
+
+    `make_bundle` may raise `CannotBundle`, which is a finding, too. Without `use_gpu`, the stage that needs a GPU is skipped.
+    """
     began = time.perf_counter()
     sandbox.warm()
-    exercise = catalog.exercise(name)
-    replayed = seed is not None
-    seed = random.SystemRandom().randrange(10**6) if seed is None else int(seed)
     try:
-        work = Work(exercise, make_bundle(), seed)
+        work = Work(exercise, make_bundle(), seed, use_gpu)
     except CannotBundle as problem:
-        return Report(name, False, (Finding("cannot_bundle", str(problem)),), stages=("bundle",))
+        return Report(exercise.name, False, (Finding("cannot_bundle", str(problem)),), stages=("bundle",))
     findings: list[Finding] = []
     ran: list[str] = []
     try:
@@ -79,10 +79,11 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
                 if findings := stage(work):
                     break
     except sandbox.SandboxError as problem:
-        return Report(name, False, (Finding("no_verdict", str(problem)),), seed=seed, stages=tuple(ran), judged=False)
+        found = (Finding("no_verdict", str(problem)),)
+        return Report(exercise.name, False, found, seed=seed, stages=tuple(ran), judged=False)
     findings = [_advised(finding, work.bundle) for finding in findings]
-    report = Report(
-        name=name,
+    return Report(
+        name=exercise.name,
         passed=not findings,
         findings=tuple(findings),
         seed=seed,
@@ -94,7 +95,15 @@ def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Re
         seconds=time.perf_counter() - began,
         judged=not any(finding.kind == "no_verdict" for finding in findings),
     )
-    if report.passed or (report.done and report.judged and not replayed):
+
+
+def _judge(name: str, make_bundle: Callable[[], Bundle], seed: int | None) -> Report:
+    if os.environ.get("COURSE_IN_WORKER"):
+        raise RuntimeError('this file calls check() when it is imported; put the call under `if __name__ == "__main__":`')
+    drawn = random.SystemRandom().randrange(10**6) if seed is None else int(seed)
+    report = judge(catalog.exercise(name), make_bundle, drawn)
+    ran = report.stages != ("bundle",)
+    if report.passed or (ran and report.done and report.judged and seed is None):
         record(name, report.passed)
     return report
 

@@ -145,7 +145,8 @@ class Finding:
 
     `message` says what was seen in a sentence; `details` holds further lines (at most five are shown). `count` is the
     number of elements concerned. `program` is the program id (x, y, z). `case` is the case's label, such as "n=129"; `given`
-    says what the label does not, such as the strides of an argument. `pattern` is one of `PATTERNS[kind]`, or empty.
+    says what the label does not, such as the strides of an argument. `pattern` is one of `PATTERNS[kind]`, or empty. `values`
+    are details that show expected values; they come after the others, and feedback on graded work leaves them out.
     `advice` is a hint that the finding brings along; it goes before those of the exercise.
     """
 
@@ -159,6 +160,7 @@ class Finding:
     source: SourceLine | None = None
     count: int | None = None
     details: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
     advice: str | None = None
     evidence: dict[str, Any] = field(default_factory=dict, compare=False)
     """Small plain data that a figure of this finding needs, such as the wrong positions."""
@@ -208,6 +210,12 @@ class Report:
     @property
     def done(self) -> bool:
         return not any(f.kind == "not_done" for f in self.findings)
+
+    def for_feedback(self) -> Report:
+        """The report as students may see it after a grading: without the seed, expected values, and what the answer printed."""
+        from course_lib.checking.report import for_feedback
+
+        return for_feedback(self)
 
     def __bool__(self) -> bool:
         return self.passed

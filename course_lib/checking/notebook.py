@@ -10,25 +10,34 @@ from __future__ import annotations
 
 import ast
 import symtable
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
 from course_lib.checking import source
 from course_lib.checking.bundle import Bundle, Chunk
-from course_lib.checking.source import CannotBundle
+from course_lib.checking.source import CannotBundle, NotDefined
 
 TRANSPARENT = ("capture", "prun", "time", "timeit")
 """Cell magics under which the rest of the cell is Python that is run as it is. Cells under others are left out."""
 
 
 @dataclass(frozen=True)
+class Cell:
+    """Python that was written in one place: what reports call the place, and the text."""
+
+    origin: str
+    text: str
+
+
+@dataclass(frozen=True)
 class _Statement:
-    """A statement at the top level of a code cell (the first is cell 1).
+    """A statement at the top level of a cell (the first is cell 0).
 
     It may bind names (`x = 1`, `def x():`), change what a name means (`x[0] = 1`, `x.append(1)`), and use names.
     """
@@ -56,11 +65,39 @@ def bundle_notebook(path: Path, name: str) -> Bundle:
         notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     except Exception as error:  # nbformat raises errors of many kinds
         raise CannotBundle(f"{path} cannot be read as a notebook: {error}.") from error
-    cells = [_python(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
-    statements = [one for number, text in enumerate(cells, 1) for one in _statements(text, number, path)]
+    cells = [cell_of(cell.source, number, path.name) for number, cell in enumerate(code_cells(notebook), 1)]
+    try:
+        bundle = bundle_cells(cells, name)
+    except NotDefined as error:
+        raise NotDefined(f"No code cell of {path.name} defines a function called `{name}`.") from error
+    return replace(bundle, sys_path=(str(path.resolve().parent),))
+
+
+def code_cells(notebook: Any) -> list[Any]:
+    """The code cells of a notebook of nbformat 4; the first is cell 1."""
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def cell_of(text: str, number: int, file: str) -> Cell:
+    """A code cell with this text, without IPython's own syntax."""
+    origin = f"{file}, code cell {number}"
+    try:
+        return Cell(origin, _python(text))
+    except Exception as error:  # IPython's transformers raise errors of many kinds, for cells that nobody would write
+        raise CannotBundle(f"{origin}: IPython cannot read this cell ({type(error).__name__}).") from error
+
+
+def bundle_cells(cells: Sequence[Cell], name: str) -> Bundle:
+    """The function `name` with all that it uses of these cells. Raises `NotDefined` if none of them defines it."""
+    statements = [one for number, cell in enumerate(cells) for one in _statements(cell, number)]
     if not any(name in one.binds for one in statements):
-        raise CannotBundle(f"No code cell of {path.name} defines a function called `{name}`.")
-    return _joined(_needed(statements, name), cells, path, name)
+        raise NotDefined(f"`{name}` is not defined.")
+    return _joined(_needed(statements, name), cells, name)
+
+
+def see_that_python_reads(cell: Cell) -> None:
+    """Raise `CannotBundle` if Python cannot read the cell, with where and why."""
+    _statements(cell, 0)
 
 
 def _python(cell: str) -> str:
@@ -72,19 +109,19 @@ def _python(cell: str) -> str:
     return "\n" * (len(cell) - len(text)) + str(TransformerManager().transform_cell(text))
 
 
-def _statements(text: str, cell: int, path: Path) -> list[_Statement]:
-    try:
-        nodes = ast.parse(text).body
-    except SyntaxError as error:
-        message = f"{path.name}, code cell {cell}, line {error.lineno}: {error.msg}. Python cannot read this cell."
-        raise CannotBundle(message) from error
+def _statements(cell: Cell, number: int) -> list[_Statement]:
     statements = []
-    for node in nodes:
-        alone = ast.unparse(node)
-        symbols = symtable.symtable(alone, path.name, "exec").get_symbols()
-        binds = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
-        uses = frozenset.union(*map(frozenset, source.free_names(alone)))
-        statements.append(_Statement(cell, node, frozenset(binds), frozenset(_changed(node)), uses))
+    try:
+        for node in ast.parse(cell.text).body:
+            alone = ast.unparse(node)
+            symbols = symtable.symtable(alone, cell.origin, "exec").get_symbols()
+            binds = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
+            uses = frozenset.union(*map(frozenset, source.free_names(alone)))
+            statements.append(_Statement(number, node, frozenset(binds), frozenset(_changed(node)), uses))
+    except SyntaxError as error:
+        raise CannotBundle(f"{cell.origin}, line {error.lineno}: {error.msg}. Python cannot read this cell.") from error
+    except (ValueError, RecursionError, MemoryError) as error:  # such as a NUL, or brackets nested a thousand times
+        raise CannotBundle(f"{cell.origin}: Python cannot read this cell ({type(error).__name__}).") from error
     return statements
 
 
@@ -118,13 +155,14 @@ def _takes_all(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and (node.module == "__future__" or node.names[0].name == "*")
 
 
-def _joined(statements: list[_Statement], cells: list[str], path: Path, name: str) -> Bundle:
+def _joined(statements: list[_Statement], cells: Sequence[Cell], name: str) -> Bundle:
     """The statements' lines as one module, with a chunk for each run of neighbouring lines."""
     future = [one for one in statements if isinstance(one.node, ast.ImportFrom) and one.node.module == "__future__"]
     text, chunks = "".join(f"{ast.unparse(one.node)}\n" for one in future), []
+    written = [cell.text.split("\n") for cell in cells]
     places = sorted({(one.cell, line) for one in statements if one not in future for line in one.lines})
     for (cell, _), run in groupby(enumerate(places), key=lambda place: (place[1][0], place[1][1] - place[0])):
         lines = [line for _, (_, line) in run]
-        chunks.append(Chunk(text.count("\n") + 1, len(lines), f"{path.name}, code cell {cell}", lines[0]))
-        text += "".join(f"{cells[cell - 1].split(chr(10))[line - 1]}\n" for line in lines)
-    return Bundle(name, text, tuple(chunks), (str(path.resolve().parent),))
+        chunks.append(Chunk(text.count("\n") + 1, len(lines), cells[cell].origin, lines[0]))
+        text += "".join(f"{written[cell][line - 1]}\n" for line in lines)
+    return Bundle(name, text, tuple(chunks))

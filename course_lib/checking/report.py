@@ -9,6 +9,7 @@ import html
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from course_lib.catalog.model import Hint
@@ -47,6 +48,14 @@ def verdict(report: Report) -> str:
     return "not right yet" if report.done else "not done yet"
 
 
+def for_feedback(report: Report) -> Report:
+    """A report that gives nothing of a grading's hidden cases away: no seed, no expected values, and nothing that was printed,
+    which may be the inputs. The verdict, the kind of fault, its place and the hint stay, and it can be shown in every form.
+    """
+    findings = tuple(replace(finding, values=()) for finding in report.findings)
+    return replace(report, findings=findings, seed=None, printed="")
+
+
 def as_text(report: Report) -> str:
     """The report for a terminal."""
     lines = [f"{report.name}: {verdict(report)}{_scope(report)}"]
@@ -55,7 +64,7 @@ def as_text(report: Report) -> str:
         if finding.source:
             lines += [f"    {_place(finding.source)}:  {finding.source.text}"]
         lines += [f"    {marks}   {legend(finding)}"] if (marks := strip(finding)) else []
-        lines += [f"  {detail}" for detail in finding.details[:MAX_DETAILS] if detail]
+        lines += [f"  {detail}" for detail in _details(finding) if detail]
     lines += [f"  {text}" for text in ([""] if report.note else []) + _notes(report)]
     if report.hint:
         lines += ["", f"  Hint: {report.hint}"]
@@ -82,7 +91,7 @@ def as_html(report: Report) -> str:
         if marks := strip(finding):
             parts.append(f'<pre style="margin:0.3em 0 0;line-height:1.2">{marks}</pre>')
             parts.append(f'<div style="margin-bottom:0.3em"><small>{html.escape(legend(finding))}</small></div>')
-        parts += [f"<div>{_code(detail)}</div>" for detail in finding.details[:MAX_DETAILS] if detail]
+        parts += [f"<div>{_code(detail)}</div>" for detail in _details(finding) if detail]
     parts += [f'<div style="margin-top:0.5em">{_code(note)}</div>' for note in _notes(report)]
     if report.hint:
         parts.append(f'<div style="margin-top:0.5em"><b>Hint.</b> {_code(report.hint)}</div>')
@@ -185,8 +194,13 @@ def _finding_as_json(finding: Finding) -> dict[str, Any]:
         "program": list(finding.program) if finding.program else None,
         "source": {"origin": source.origin, "line": source.line, "text": source.text} if source else None,
         "count": finding.count,
-        "details": list(finding.details),
+        "details": [*finding.details, *finding.values],
     }
+
+
+def _details(finding: Finding) -> tuple[str, ...]:
+    """The details that people are shown."""
+    return (*finding.details, *finding.values)[:MAX_DETAILS]
 
 
 def _scope(report: Report) -> str:

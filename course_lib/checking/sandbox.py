@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -73,8 +74,15 @@ def run(
             raise SandboxError(f"No process can be started here ({error}).") from error
         try:
             key = secrets.token_hex(32)
-            options = {"mode": mode, "variations": variations, "targets": list(targets), "limits": asdict(limits), "key": key}
-            _write_request(folder, bundle, cases, {**options, "works_on": works_on, "launch": launch, "code": code})
+            options: dict[str, Any] = {"mode": mode, "variations": variations, "targets": list(targets), "key": key}
+            options |= {
+                "limits": asdict(limits),
+                "works_on": works_on,
+                "launch": launch,
+                "code": code,
+                "apart": bool(zygote.hidden),
+            }
+            _write_request(folder, bundle, cases, options)
             reply = zygote.request(folder, limits)
             if reply["stopped"] in TOO_LITTLE:
                 raise SandboxError(TOO_LITTLE[reply["stopped"]])
@@ -100,6 +108,22 @@ def warm() -> None:
             with contextlib.ExitStack() as stack:
                 stack.callback(zygote.lock.release)
                 zygote.start()
+
+
+def keep_apart(hidden: Iterable[Path]) -> None:
+    """From now on let answers see nothing of each other, as when those of several people are judged: neither what lies in the
+    folders `hidden`, nor temporary files that are not their own, nor kernels that were compiled for others.
+
+    The user's home folder and sockets are hidden, too, but for what is installed there. Where the system lets nothing be hidden
+    (see `confine.py`), only the compiled kernels are kept apart.
+    """
+    own = (Path(tempfile.gettempdir()), triton_cache(os.environ), Path.home(), Path("/run/user"))
+    folders = frozenset(folder.resolve() for folder in (*hidden, *own)) - {Path("/")}
+    for zygote in _ZYGOTES.values():
+        with zygote.lock:
+            if zygote.hidden != folders:
+                zygote.stop()
+                zygote.hidden = folders
 
 
 def _write_request(folder: Path, bundle: Bundle, cases: list[tuple[Any, ...]], options: dict[str, Any]) -> None:
@@ -132,8 +156,11 @@ def _remove(folder: Path) -> None:
         subprocess.run(["rm", "-rf", folder], check=False, stderr=subprocess.DEVNULL)
 
 
-def _environment(mode: str) -> dict[str, str]:
-    """The worker's environment: one mode, without the parent's secrets, and without a GPU."""
+def _environment(mode: str, own_cache: Path | None = None) -> dict[str, str]:
+    """The worker's environment: one mode, without the parent's secrets, and without a GPU.
+
+    What is compiled is kept in `own_cache`, or else in one for all that is checked on this machine.
+    """
     kept = "PATH HOME LANG LC_ALL TMPDIR LD_LIBRARY_PATH VIRTUAL_ENV SYSTEMROOT TEMP TMP TRITON_HOME".split()
     root = str(Path(__file__).resolve().parents[2])
     gpu = {"CUDA_LAUNCH_BLOCKING": "1"} if mode == "gpu" else {"CUDA_VISIBLE_DEVICES": ""}
@@ -143,7 +170,7 @@ def _environment(mode: str) -> dict[str, str]:
         **gpu,
         "OMP_NUM_THREADS": "1",
         # Not the learner's own: an answer can write there, and what it leaves must not be run elsewhere.
-        "TRITON_CACHE_DIR": str(triton_cache(os.environ) / "checked"),
+        "TRITON_CACHE_DIR": str(own_cache / "compiled" if own_cache else triton_cache(os.environ) / "checked"),
         "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
         "COURSE_IN_WORKER": "1",
         "TORCHDYNAMO_DISABLE": "1",  # what `torch.compile` is given runs as it is, operation by operation
@@ -156,6 +183,7 @@ class _Zygote:
     def __init__(self, mode: str) -> None:
         self.mode = mode
         self.lock = threading.Lock()
+        self.hidden: frozenset[Path] = frozenset()
         self.process: subprocess.Popen[str] | None = None
         self.scratch: Path | None = None
         self.ready = False
@@ -173,24 +201,23 @@ class _Zygote:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
-                env=_environment(self.mode),
+                env=_environment(self.mode, self.scratch if self.hidden else None),
                 cwd=self.scratch,
                 start_new_session=True,
             )
             self.ready = False
+            self._say({"hidden": [str(folder) for folder in self.hidden]})
         return self.scratch
 
     def request(self, folder: Path, limits: Limits) -> dict[str, Any]:
         """Run the request in `folder`, and tell how its worker ended."""
         if self.process is None:
             return _run_alone(folder, limits, self.mode)
-        assert self.process.stdin is not None
         try:
             if not self.ready:
                 self._line(START_UP)
                 self.ready = True
-            self.process.stdin.write(json.dumps({"folder": str(folder), "limits": asdict(limits)}) + "\n")
-            self.process.stdin.flush()
+            self._say({"folder": str(folder), "limits": asdict(limits)})
             return json.loads(self._line(longest(limits) + PATIENCE))
         except BrokenPipeError as error:
             self.stop()
@@ -198,6 +225,11 @@ class _Zygote:
         except BaseException:  # an interrupt too: the worker ends with its zygote, and the next run starts afresh
             self.stop()
             raise
+
+    def _say(self, message: dict[str, Any]) -> None:
+        assert self.process is not None and self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
 
     def _line(self, seconds: float) -> str:
         """The next line that the process says."""

@@ -23,6 +23,10 @@ class CannotBundle(PlainError):
     """Something that the answer needs cannot be taken into another process. `args[0]` says what, and what to do."""
 
 
+class NotDefined(CannotBundle):
+    """The file does not define a function of the name that is asked for."""
+
+
 @dataclass(frozen=True)
 class Source:
     """A piece of source, as if it stood at the left margin; `origin` is "cell In[3]" or a file's name."""

@@ -17,6 +17,7 @@ import signal
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -38,8 +39,8 @@ MODES = {
 """The module whose `run` does the work. A process has one mode: Triton decides it once, at its import."""
 
 
-def main(folder: Path) -> NoReturn:
-    """Run the request that lies in `folder`. Ends the process."""
+def main(folder: Path, readable: Iterable[Path] | None = None) -> NoReturn:
+    """Run the request that lies in `folder`, which may read nothing but `readable` if that is given. Ends the process."""
     os.chdir(folder)
     request = json.loads(Path("request.json").read_text())
     Path("request.json").unlink()
@@ -50,7 +51,9 @@ def main(folder: Path) -> NoReturn:
     _redirect_output()
     run = doing(request["mode"])
     _set_home(folder)
-    confine.give_up((folder, *caches(request["mode"])), files(request["mode"]))
+    if request["apart"]:
+        os.environ["TRITON_CACHE_DIR"] = str(folder / "compiled")
+    confine.give_up((folder, *caches(request["mode"])), files(request["mode"]), readable)
     _set_limits(Limits(**request["limits"]), where, save)
     code = 1
     try:

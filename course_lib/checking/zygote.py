@@ -1,9 +1,10 @@
 """A process that has Triton loaded, in one mode, and forks a worker from itself for every request of that mode.
 
-Importing torch and Triton takes about two seconds; a fork takes some milliseconds. One request a line comes on standard
-input, `{"folder": …, "limits": …}`; one reply a line leaves on standard output, `{"status": …, "stopped": …}` with the
-worker's wait status and what it was stopped for, or null: "cpu", "wall", "processes", "memory", "disk", or "busy" when the
-machine let it compute too little to tell. When standard input closes, all this ends and takes the scratch folder along.
+Importing torch and Triton takes about two seconds; a fork takes some milliseconds. A first line on standard input says what is
+hidden from all workers, `{"hidden": […]}`. Then one request a line comes, `{"folder": …, "limits": …}`; one reply a line leaves
+on standard output, `{"status": …, "stopped": …}` with the worker's wait status and what it was stopped for, or null: "cpu",
+"wall", "processes", "memory", "disk", or "busy" when the machine let it compute too little to tell. When standard input closes,
+all this ends and takes the scratch folder along.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from typing import NoReturn
 
 import numpy as np
 import torch
+import triton
 
+import course_lib
 from course_lib.checking import confine, warden, wire, worker
 from course_lib.checking.clock import Clock
 from course_lib.checking.inside import Whereabouts, case_under_way
@@ -38,12 +41,14 @@ def main(mode: str, scratch: Path) -> None:
     """Serve requests of one mode, whose folders lie in `scratch`, until standard input closes."""
     torch.set_num_threads(1)  # threads do not survive a fork
     above, proc = os.open(scratch.parent, os.O_RDONLY), os.open("/proc", os.O_RDONLY)
-    own_mounts = confine.close_off((scratch, *worker.caches(mode)), MOST_TASKS)
+    hidden = json.loads(sys.stdin.readline())["hidden"]
+    view = confine.View(frozenset(map(Path, hidden)), frozenset((scratch.resolve(), *_needed()))) if hidden else None
+    own_mounts = confine.close_off((scratch, *worker.caches(mode)), MOST_TASKS, view)
     if mode != "gpu":  # a process that has begun to use a GPU must not be forked
         _rehearse(mode, scratch)
     gc.freeze()
     own_bytes = _anonymous_bytes("self")
-    zygote = Zygote(scratch, above, proc, own_bytes, warden.start(own_mounts))
+    zygote = Zygote(scratch, above, proc, own_bytes, warden.start(own_mounts), tuple(view.whole()) if view else None)
     if zygote.warden is None:
         confine.adopt_orphans()
     try:
@@ -57,13 +62,17 @@ def main(mode: str, scratch: Path) -> None:
 
 @dataclass(frozen=True)
 class Zygote:
-    """What serving needs. `above` (the folder that holds `scratch`) and `proc` are open from before they were closed off."""
+    """What serving needs. `above` (the folder that holds `scratch`) and `proc` are open from before they were closed off.
+
+    Workers may read nothing but `readable`, if that is given.
+    """
 
     scratch: Path
     above: int
     proc: int
     own_bytes: int
     warden: Warden | None
+    readable: tuple[Path, ...] | None
 
     def serve(self, folder: Path, limits: Limits) -> dict[str, object]:
         """Run one request in a worker, and end all that it started."""
@@ -96,7 +105,7 @@ class Zygote:
                 self.warden.forget()
             elif os.getppid() != parent:
                 os._exit(1)
-            worker.main(folder)
+            worker.main(folder, self.readable)
         finally:
             os._exit(1)
 
@@ -137,6 +146,14 @@ class Zygote:
         # Each was forked from this process, and shares what it had with it.
         used = sum(max(0, _anonymous_bytes(name) - self.own_bytes) for name in processes)
         return "memory" if limits.memory_bytes is not None and used > limits.memory_bytes + worker.RESERVE else None
+
+
+def _needed() -> set[Path]:
+    """The folders that Python, what is installed in it, and Triton's tools are loaded from."""
+    named = (os.environ.get(name, "") for name in ("LD_LIBRARY_PATH", "CUDA_HOME"))
+    folders = [sys.prefix, sys.base_prefix, *sys.path, *(one for names in named for one in names.split(os.pathsep))]
+    folders += [str(Path(module.__file__).parent) for module in (course_lib, torch, triton) if module.__file__]
+    return {real for folder in folders if folder for real in (Path(folder).resolve(),) if real != Path("/")}
 
 
 REHEARSAL = """

@@ -41,7 +41,7 @@ def abilities(facts: Facts) -> tuple[Ability, ...]:
         ability(RUN, "Interpret and judge kernels", tried(RUN)),
         ability(COMPILE, "Compile for GPUs not here", tried(COMPILE)),
         timing,
-        ability(NOTEBOOKS, "Notebooks", f"JupyterLab {facts.versions.get('jupyterlab')}"),
+        ability(NOTEBOOKS, "Notebooks", facts.host or f"JupyterLab {facts.versions.get('jupyterlab')}"),
         ability(WIDGETS, "Sliders", f"ipywidgets {facts.versions.get('ipywidgets')}"),
     )
 

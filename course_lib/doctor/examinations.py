@@ -91,9 +91,9 @@ def _numpy(facts: Facts) -> Problem | None:
 
 
 def _jupyterlab(facts: Facts) -> Problem | None:
-    if facts.versions.get("jupyterlab"):
+    if facts.versions.get("jupyterlab") or facts.host:
         return None
-    what = "JupyterLab is not installed (Colab and other hosted notebooks do without)."
+    what = "JupyterLab is not installed (other editors of notebooks do without)."
     return Problem("no_jupyterlab", what, "pip install jupyterlab", "limits", frozenset({NOTEBOOKS}))
 
 
@@ -112,7 +112,9 @@ def _triton_first(facts: Facts) -> Problem | None:
     if facts.triton_before != "compiler" or not interpreting:
         return None
     what = "Triton was imported before course_lib, so it compiles for a GPU instead of interpreting."
-    cure = "restart the kernel (Kernel > Restart Kernel…), and import course_lib above triton"
+    menu = {"Google Colab": "Runtime > Restart session", "Kaggle": "Run > Restart & clear cell outputs"}
+    restart = menu.get(facts.host or "", "Kernel > Restart Kernel…")
+    cure = f"restart the kernel ({restart}), and import course_lib above triton"
     return Problem("triton_first", what, cure, "stops", frozenset({RUN}))
 
 
@@ -155,14 +157,23 @@ def _torch_cannot_use_gpu(facts: Facts) -> Problem | None:
     return Problem("torch_build", what, cure, "limits")
 
 
+def _no_gpu_chosen(facts: Facts) -> Problem | None:
+    if facts.host is None or facts.gpus.devices:
+        return None
+    menus = {"Google Colab": "Runtime > Change runtime type > T4 GPU", "Kaggle": "Settings > Accelerator > GPU T4 x2"}
+    what = f"{facts.host} runs this notebook without a GPU. Only times of your own are missing."
+    cure = f"for a GPU, choose {menus[facts.host]}; everything starts afresh then, so run the notebook from its first cell"
+    return Problem("no_gpu_chosen", what, cure, "note")
+
+
 def _old_gpu(facts: Facts) -> Problem | None:
     capability = _capability(facts)
     if capability is None or capability >= 80 or facts.gpu is None:
         return None
     what = f"{facts.gpu.name} is sm_{capability}; Triton supports sm_80 and newer."
     if capability >= 75:
-        what += " Most lessons run on it, but bfloat16, TF32 and asynchronous copies are missing."
-        cure = "leave out what fails, or keep to the CPU: set TRITON_INTERPRET=1 before starting"
+        what += " Lessons run on it in fp16 and fp32; bfloat16, TF32 and asynchronous copies are missing in its hardware."
+        cure = "keep to fp16 and fp32; or, if something fails, to the CPU: set TRITON_INTERPRET=1 before starting"
         return Problem("old_gpu", what, cure, "note")
     cure = "keep to the CPU: set CUDA_VISIBLE_DEVICES= (empty) before starting"
     return Problem("old_gpu", what + " Kernels may not compile for it.", cure, "limits", frozenset({TIME}))
@@ -221,6 +232,7 @@ EXAMINATIONS: tuple[Callable[[Facts], Problem | None], ...] = (
     _triton_first,
     _interpret_setting,
     _torch_cannot_use_gpu,
+    _no_gpu_chosen,
     _old_gpu,
     _compiler,
     _cache,

@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Literal
 from course_lib.doctor.gpu import Gpu, Gpus, find_gpus
 
 TritonMode = Literal["interpreter", "compiler"]
+Host = Literal["Google Colab", "Kaggle"]
 
 PACKAGES = ("torch", "triton", "numpy", "jupyterlab", "ipywidgets")
 TRITON_PACKAGES = ("triton", "triton-windows", "pytorch-triton", "pytorch-triton-rocm", "triton-rocm")
@@ -40,7 +41,8 @@ class Facts:
 
     `asked` is `TRITON_INTERPRET` as it was before this course touched it; `triton_before` the mode in which Triton had
     been imported by then. `…_error` is None when the folder can be written to, else the reason. `trials` holds, by the
-    name of a trial (`trial.py`), None if it went well or what went wrong; a trial that was not made is absent.
+    name of a trial (`trial.py`), None if it went well or what went wrong; a trial that was not made is absent. `host` is who
+    runs the notebook, None on a machine of one's own.
     """
 
     system: str = "Linux"
@@ -67,6 +69,7 @@ class Facts:
     temporary: Path = Path("/tmp")
     temporary_error: str | None = None
     trials: Mapping[str, str | None] = field(default_factory=dict)
+    host: Host | None = None
 
     @property
     def gpu(self) -> Gpu | None:
@@ -94,7 +97,19 @@ def gather(asked: str | None, triton_before: TritonMode | None, trials: Mapping[
         temporary=temporary,
         temporary_error=why_unwritable(temporary),
         trials=dict(trials or {}),
+        host=find_host(),
     )
+
+
+def find_host(environ: Mapping[str, str] = os.environ, modules: Container[str] = sys.modules) -> Host | None:
+    """Who runs this notebook, or the command that was started from it. Kaggle has Colab's module, too.
+
+    >>> find_host({"KAGGLE_KERNEL_RUN_TYPE": "Batch"}, ["google.colab"]), find_host({}, ["google.colab"]), find_host({}, ())
+    ('Kaggle', 'Google Colab', None)
+    """
+    if "KAGGLE_KERNEL_RUN_TYPE" in environ:
+        return "Kaggle"
+    return "Google Colab" if "google.colab" in modules or "COLAB_RELEASE_TAG" in environ else None
 
 
 def usable_gpu(gpus: Gpus, build: TorchBuild) -> Gpu | None:

@@ -14,6 +14,9 @@ from course_lib.device import device
 
 def gpu(work: Work) -> list[Finding]:
     """Run the answer on this machine's GPU, if it has one, and compare again."""
+    if not work.use_gpu:
+        work.skipped.append(Skipped("gpu", "it was to be judged without a GPU"))
+        return []
     if device().mode != "gpu":
         work.skipped.append(Skipped("gpu", "this machine has no GPU in use"))
         return []

@@ -118,12 +118,10 @@ def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
         kernel=call.trace.launches[write.launch].kernel if write else None,
         source=write.source if write else None,
         count=mismatch.count,
-        details=(
-            *((_uninitialized(*unwritten),) if unwritten else ()),
-            *(
-                f"{_place(case, index)}got {one:.7g}, expected {wanted:.7g}{shown(index)}"
-                for index, one, wanted in mismatch.examples
-            ),
+        details=(_uninitialized(*unwritten),) if unwritten else (),
+        values=tuple(
+            f"{_place(case, index)}got {one:.7g}, expected {wanted:.7g}{shown(index)}"
+            for index, one, wanted in mismatch.examples
         ),
         evidence={
             "wrong": mismatch.wrong,

@@ -56,6 +56,7 @@ class Work:
     exercise: Exercise
     bundle: Bundle
     seed: int
+    use_gpu: bool = True
     cases: list[CaseRun] = field(default_factory=list)
     printed: str = ""
     skipped: list[Skipped] = field(default_factory=list)
