@@ -69,7 +69,7 @@ def _grade(
         handed_in = read_folder(folder)
     with opened(to) as results:
         work = plan(handed_in, results, exercises=names, cases=further, use_gpu=gpu, hidden=[folder])
-        left, answers, began = len(work.left), sum(len(task.exercises) for task in work.left), time.monotonic()
+        left, began = len(work.left), time.monotonic()
         console.print(f"{len(handed_in)} submissions, {left} of them to be judged.")
         if unused := further.keys() - {name for task in work.tasks for name in task.exercises}:
             console.print(f"No submission is asked for {', '.join(sorted(unused))}, of which {cases} has cases.")
@@ -82,8 +82,7 @@ def _grade(
             raise typer.Exit(INTERRUPTED) from None
         if left:
             seconds = time.monotonic() - began
-            pace = f"{answers} answers in {seconds:.0f} s: {60 * answers / seconds:.0f} a minute"
-            console.print(f"Judged {left} submissions, {pace}.")
+            console.print(f"Judged {left} submissions in {seconds:.0f} s: {60 * left / seconds:.0f} a minute.")
         summary = sum_up(work, results)
     _print_tallies(console, summary.tallies)
     for path in summary.files:
