@@ -68,19 +68,19 @@ class Results:
 @contextlib.contextmanager
 def opened(folder: Path) -> Iterator[Results]:
     """The results in `folder`, which is made if it is not there, for this process alone. Raises `CannotKeep`."""
-    with contextlib.ExitStack() as stack:
-        try:
-            ours = any((folder / name).exists() for name in ("run.json", ".lock"))
-            if folder.is_dir() and any(folder.iterdir()) and not ours:
-                raise CannotKeep(f"{folder} holds other files. Give a folder that is empty or not there yet.")
-            for part in (folder, folder / "records", folder / "feedback"):
-                part.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with contextlib.suppress(NotImplementedError):  # a file system without locks
-                stack.enter_context(filelock.FileLock(folder / ".lock", timeout=0))
-        except filelock.Timeout as error:
-            raise CannotKeep(f"Another run is writing to {folder}. Wait until it is done.") from error
-        except OSError as error:
-            raise CannotKeep(f"{error.filename or folder}: {error.strerror}.") from error
+    lock = filelock.FileLock(folder / ".lock", timeout=0)
+    try:
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / "run.json").exists() and not (folder / ".lock").exists():
+            raise CannotKeep(f"{folder} holds other files. Give a folder that is empty or not there yet.")
+        for part in (folder, folder / "records", folder / "feedback"):
+            part.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock.acquire()
+    except filelock.Timeout as error:
+        raise CannotKeep(f"Another run is writing to {folder}. Wait until it is done.") from error
+    except OSError as error:
+        raise CannotKeep(f"{error.filename or folder}: {error.strerror}.") from error
+    with lock:
+        lock.release()  # entering has acquired it once more
         for left in folder.rglob(f"{TEMPORARY}*"):
             left.unlink()
         yield Results(folder, _seed(folder / "run.json"))
