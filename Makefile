@@ -41,7 +41,7 @@ test: setup
 
 test-slow:
 	@sh tools/setup.sh slow
-	$(PY) -m pytest -m slow -n 2 $(TEST_ARGS)
+	$(PY) -m pytest -m slow -n 2 --dist loadgroup $(TEST_ARGS)
 
 test-matrix: setup
 	$(PY) -m tools.test_matrix $(MATRIX)

@@ -23,7 +23,7 @@ from course_lib.hosted import COURSE
 from tools import publishing
 from tools.build import ROOT, plan
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("colab")]  # an environment is made but once
 
 COLAB = (
     "ipykernel==6.17.1 ipython==7.34.0 ipywidgets==7.7.1 jupyter_client==7.4.9 matplotlib==3.10.0 nbformat==5.11.1 "
