@@ -71,7 +71,7 @@ class RayRunner:
 
         _connect(self.address)
         try:
-            _see_that_nodes_agree()
+            _see_that_nodes_agree(ray)
             yield from judged(ray, tasks, self.jobs, self.judge)
         except ConnectionError as error:
             raise CannotGrade(f"The cluster was lost ({error}). The same command goes on where this one ended.") from error
@@ -220,9 +220,8 @@ def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]
     return [f"{name} is {theirs[name]}, and {ours[name]} here" for name in ours if theirs[name] != ours[name]]
 
 
-def _see_that_nodes_agree() -> None:
+def _see_that_nodes_agree(ray: Any) -> None:
     """Raises `CannotGrade` with what is amiss on which node."""
-    import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     asked = {}
