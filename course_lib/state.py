@@ -13,12 +13,13 @@ import contextlib
 import functools
 import json
 import os
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from course_lib.files import write_whole
 
 SCHEMA = 1
 LOCK_SECONDS = 5.0
@@ -195,15 +196,7 @@ def _merged_entry(one: Entry, other: Entry) -> Entry:
 
 def _write(path: Path, state: State) -> None:
     content = {"schema": SCHEMA, "exercises": {name: asdict(entry) for name, entry in sorted(state.items())}}
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".progress-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    write_whole(path, json.dumps(content, indent=1).encode())
 
 
 def _reason(error: BaseException) -> str:

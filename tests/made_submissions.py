@@ -141,24 +141,24 @@ def _bytes(content: Any) -> bytes:
     return json.dumps(content, indent=1).encode()
 
 
-def _right_file(number: int, student: str) -> tuple[str, bytes, dict[str, str]]:
-    name, text = right(number)
-    return f"{student}.py", text.encode(), {name: "passed"}
+def _file(answer: Callable[[int], tuple[str, str]], status: str) -> Maker:
+    """A maker of Python files with one answer each."""
+
+    def made(number: int, student: str) -> tuple[str, bytes, dict[str, str]]:
+        name, text = answer(number)
+        return f"{student}.py", text.encode(), {name: status}
+
+    return made
 
 
-def _right_notebook(number: int, student: str) -> tuple[str, bytes, dict[str, str]]:
-    name, text = right(number)
-    return f"{student}/mine.ipynb", _bytes(notebook(in_cells(name, text))), {name: "passed"}
+def _notebook(answer: Callable[[int], tuple[str, str]], status: str, path: str) -> Maker:
+    """A maker of notebooks with one answer each; `path` may name the student and the exercise."""
 
+    def made(number: int, student: str) -> tuple[str, bytes, dict[str, str]]:
+        name, text = answer(number)
+        return path.format(student=student, name=name), _bytes(notebook(in_cells(name, text))), {name: status}
 
-def _wrong_file(number: int, student: str) -> tuple[str, bytes, dict[str, str]]:
-    name, text = wrong(number)
-    return f"{student}.py", text.encode(), {name: "wrong"}
-
-
-def _wrong_notebook(number: int, student: str) -> tuple[str, bytes, dict[str, str]]:
-    name, text = wrong(number)
-    return f"{student}/{name}/mine.ipynb", _bytes(notebook(in_cells(name, text))), {name: "wrong"}
+    return made
 
 
 def _unsolved(number: int, student: str) -> tuple[str, bytes, dict[str, str]]:
@@ -263,10 +263,10 @@ def _from_windows(number: int, student: str) -> tuple[str, bytes, dict[str, str]
 
 
 MAKERS: dict[str, Maker] = {
-    "right": _right_file,
-    "right notebook": _right_notebook,
-    "wrong": _wrong_file,
-    "wrong notebook": _wrong_notebook,
+    "right": _file(right, "passed"),
+    "right notebook": _notebook(right, "passed", "{student}/mine.ipynb"),
+    "wrong": _file(wrong, "wrong"),
+    "wrong notebook": _notebook(wrong, "wrong", "{student}/{name}/mine.ipynb"),
     "unsolved": _unsolved,
     "cheating": _cheating,
     "crashing": _crashing,

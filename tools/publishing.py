@@ -16,6 +16,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from tools import markers
+
 SETUP, BADGES = "setup", "badges"
 """The ids of the cells that a build puts in front of a notebook's own."""
 BEGIN, END = "<!-- badges -->", "<!-- /badges -->"
@@ -119,11 +121,12 @@ def opened(notebook: NotebookNode, publication: Publication, path: str) -> Noteb
 
 def readme(text: str, publication: Publication) -> str:
     """README.md's `text` with the first lesson's badges between its markers. Raises `PublishingError` if it lacks these."""
-    parts = re.fullmatch(f"(.*{BEGIN}\n)[^\n]*\n?({END}\n.*)", text, re.DOTALL)
-    if parts is None:
-        raise PublishingError(f"README.md needs the lines {BEGIN} and {END}, where the badges are to stand.")
+    found = markers.parts(text, BEGIN, END)
+    if found is None:
+        raise PublishingError(f"README.md needs the lines {BEGIN} and {END}, once each, where the badges are to stand.")
     row = badges(publication, START)
-    return parts[1] + (f"{row}\n" if row else "") + parts[2]
+    before, _, after = found
+    return f"{before}{BEGIN}\n{row}{row and chr(10)}{END}{after}"
 
 
 def write_readme(root: Path) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import re
 import statistics
 import sys
 import tempfile
@@ -30,6 +29,7 @@ import torch
 from course_lib import catalog
 from course_lib.checking.check import check_file
 from course_lib.checking.findings import Report
+from tools import markers
 from tools.build import ROOT
 from tools.lint_course import Course, answer_files, expected_kinds
 
@@ -245,10 +245,10 @@ def _verdict(report: Report) -> str:
 
 def _parts(readme: str) -> tuple[str, str, str]:
     """What stands before, between and after the markers."""
-    match = re.fullmatch(f"(.*){re.escape(BEGIN)}\n(.*){re.escape(END)}(.*)", readme, re.DOTALL)
-    if match is None or readme.count(BEGIN) != 1 or readme.count(END) != 1:
+    found = markers.parts(readme, BEGIN, END)
+    if found is None:
         raise ScoreboardError(f"README.md needs the lines {BEGIN} and {END}, once each, where the scoreboard is to stand.")
-    return match[1], match[2], match[3]
+    return found
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def judge(exercise: Exercise, make_bundle: Callable[[], Bundle], seed: int, *, u
     try:
         work = Work(exercise, make_bundle(), seed, use_gpu)
     except CannotBundle as problem:
-        return Report(exercise.name, False, (Finding("cannot_bundle", str(problem)),), stages=("bundle",))
+        return Report.not_bundled(exercise.name, str(problem))
     findings: list[Finding] = []
     ran: list[str] = []
     try:
@@ -79,8 +79,7 @@ def judge(exercise: Exercise, make_bundle: Callable[[], Bundle], seed: int, *, u
                 if findings := stage(work):
                     break
     except sandbox.SandboxError as problem:
-        found = (Finding("no_verdict", str(problem)),)
-        return Report(exercise.name, False, found, seed=seed, stages=tuple(ran), judged=False)
+        return Report.not_judged(exercise.name, str(problem), seed, tuple(ran))
     findings = [_advised(finding, work.bundle) for finding in findings]
     return Report(
         name=exercise.name,

@@ -207,6 +207,16 @@ class Report:
     file: str = ""
     """The file that held the answer, where `course check` was given one."""
 
+    @classmethod
+    def not_bundled(cls, name: str, problem: str) -> Report:
+        """Of an answer that could not be taken out of where it is written."""
+        return cls(name, False, (Finding("cannot_bundle", problem),), stages=("bundle",))
+
+    @classmethod
+    def not_judged(cls, name: str, reason: str, seed: int | None = None, stages: tuple[str, ...] = ()) -> Report:
+        """Of an answer on which no verdict was come to, for a reason that is not its own."""
+        return cls(name, False, (Finding("no_verdict", reason),), seed=seed, stages=stages, judged=False)
+
     @property
     def done(self) -> bool:
         return not any(f.kind == "not_done" for f in self.findings)

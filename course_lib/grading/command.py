@@ -71,7 +71,8 @@ def _grade(
     if to.resolve() == folder.resolve() or folder.resolve() in to.resolve().parents:
         raise CannotKeep(f"{to} lies in the folder of submissions. Give another folder for the results.")
     with console.status("Reading submissions …"):
-        handed_in = own.of(read_folder(folder)) if own else read_folder(folder)
+        found = read_folder(folder)
+        handed_in = own.of(found) if own else found
     with opened(to, own) as results:
         work = plan(handed_in, results, exercises=names, cases=further, use_gpu=gpu, hidden=[folder])
         left, began = len(work.left), time.monotonic()

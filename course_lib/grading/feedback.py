@@ -1,7 +1,7 @@
 """A page of feedback for each student: the reports of what they handed in.
 
-It shows what `check` would have shown, hints and failing cases included, but for the seed, with which the hidden inputs could
-be made again. Whatever comes from a student is escaped, and the page may load and run nothing.
+It shows what `check` would have shown, hints and the failing case's size included, but not what would give the hidden inputs
+away (`report.for_feedback`). Whatever comes from a student is escaped, and the page may load and run nothing.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from course_lib import catalog
@@ -23,7 +24,7 @@ class Student:
     name: str
     records: tuple[Record, ...]
 
-    @property
+    @cached_property
     def results(self) -> dict[str, Result]:
         best: dict[str, Result] = {}
         for result in (result for record in self.records for result in record["results"]):

@@ -13,10 +13,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
 import secrets
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,13 +23,13 @@ from typing import Any
 import filelock
 
 from course_lib.errors import PlainError
+from course_lib.files import BEING_WRITTEN, write_whole
 from course_lib.grading.part import Part
 from course_lib.grading.tasks import Task
 
 SEED_BITS = 48
 PATIENCE = 60.0
 """Seconds that a job which judges a part waits for others that begin at the same time."""
-TEMPORARY = ".being-written-"
 
 
 class CannotKeep(PlainError):
@@ -89,7 +87,7 @@ def opened(folder: Path, part: Part | None = None) -> Iterator[Results]:
             if part:
                 whole.release()
             else:
-                for left in folder.rglob(f"{TEMPORARY}*"):
+                for left in folder.rglob(f"{BEING_WRITTEN}*"):
                     left.unlink()
         except filelock.Timeout as error:
             raise CannotKeep(f"Another run is writing to {folder}. Wait until it is done.") from error
@@ -121,8 +119,6 @@ def _seed(path: Path) -> int:
 def _write(path: Path, content: str | bytes) -> None:
     """Write a file that only its owner can read, whole or not at all."""
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=TEMPORARY, delete=False) as file:
-            file.write(content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace"))
-        os.replace(file.name, path)
+        write_whole(path, content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise CannotKeep(f"{path} cannot be written: {error.strerror}. What was written before is kept.") from error

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib import catalog
-from course_lib.checking.findings import Finding, Report
+from course_lib.checking.findings import Report
 from course_lib.grading import records
 from course_lib.grading.asked import asked
 from course_lib.grading.extra_cases import Cases
@@ -101,5 +101,5 @@ def sum_up(plan: Plan, results: Results) -> Summary:
 
 
 def _unreadable(task: Task, problem: str) -> dict[str, Any]:
-    reports = [Report(name, False, (Finding("cannot_bundle", problem),), stages=("bundle",)) for name in task.exercises]
-    return records.record(task, [records.result(catalog.exercise(one.name), one) for one in reports], notes=[problem])
+    results = [records.result(catalog.exercise(name), Report.not_bundled(name, problem)) for name in task.exercises]
+    return records.record(task, results, notes=[problem])

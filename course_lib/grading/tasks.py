@@ -20,7 +20,7 @@ from course_lib.catalog.model import Exercise
 from course_lib.checking import sandbox
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.check import judge
-from course_lib.checking.findings import Finding, Report
+from course_lib.checking.findings import Report
 from course_lib.checking.notebook import Cell, bundle_cells, cell_of, see_that_python_reads
 from course_lib.checking.source import CannotBundle, NotDefined
 from course_lib.grading import records
@@ -68,8 +68,8 @@ def grade(task: Task) -> dict[str, Any]:
 
 def not_judged(task: Task, reason: str) -> dict[str, Any]:
     """The record of a submission that could not be judged, for a reason that is not the student's: a process that died."""
-    reports = [Report(name, False, (Finding("no_verdict", reason),), judged=False) for name in task.exercises]
-    return records.record(task, [records.result(catalog.exercise(report.name), report) for report in reports])
+    results = [records.result(catalog.exercise(name), Report.not_judged(name, reason)) for name in task.exercises]
+    return records.record(task, results)
 
 
 def _readable(task: Task) -> tuple[list[Cell], dict[str, str]]:
@@ -95,11 +95,10 @@ def _judged(task: Task, cells: list[Cell], unreadable: Mapping[str, str], exerci
         wrote_it = re.compile(rf"\bdef\s+{exercise.name}\b")
         problems = [problem for text, problem in unreadable.items() if wrote_it.search(text)]
         missing = f"{task.submission.rpartition('/')[2]} does not define a function called `{exercise.name}`."
-        report = Report(exercise.name, False, (Finding("cannot_bundle", (problems or [missing])[0]),), stages=("bundle",))
+        report = Report.not_bundled(exercise.name, (problems or [missing])[0])
         return records.result(exercise, report, found=bool(problems))
     except CannotBundle as problem:
-        report = Report(exercise.name, False, (Finding("cannot_bundle", str(problem)),), stages=("bundle",))
-        return records.result(exercise, report)
+        return records.result(exercise, Report.not_bundled(exercise.name, str(problem)))
     return records.result(exercise, _report(task, bundle, exercise))
 
 
@@ -109,4 +108,4 @@ def _report(task: Task, bundle: Bundle, exercise: Exercise) -> Report:
         return judge(replace(exercise, cases=(*exercise.cases, *further)), lambda: bundle, task.seed, use_gpu=task.use_gpu)
     except Exception as error:  # a fault of the checker's own, which must cost neither the student nor the run
         reason = f"The checker itself failed ({type(error).__name__}: {error})."
-        return Report(exercise.name, False, (Finding("no_verdict", reason),), seed=task.seed, judged=False)
+        return Report.not_judged(exercise.name, reason, task.seed)

@@ -12,10 +12,11 @@ import gzip
 import hashlib
 import json
 import os
-import tempfile
 import zlib
 from pathlib import Path
 from typing import Any
+
+from course_lib.files import write_whole
 
 MOST = 400
 """How many results are kept, about 20 kB each; those that were not asked for longest go first."""
@@ -51,9 +52,7 @@ def save(key: str, record: dict[str, Any]) -> None:
     folder = _folder()
     with contextlib.suppress(OSError):  # a full or read-only disk costs time later, nothing else
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".saving-", delete=False) as file:
-            file.write(gzip.compress(json.dumps(record).encode(), compresslevel=4))
-        os.replace(file.name, folder / f"{key}.json.gz")
+        write_whole(folder / f"{key}.json.gz", gzip.compress(json.dumps(record).encode(), compresslevel=4))
         by_age = sorted(folder.glob("*.json.gz"), key=lambda path: path.stat().st_mtime)
         for path in by_age[:-MOST]:
             path.unlink()
