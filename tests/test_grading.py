@@ -151,8 +151,9 @@ loot = [path for path in reach('TMP/*/*') if not path.startswith(os.path.dirname
     "the environment of others": """
 loot = [name for name in os.environ if 'SECRET' in name]
 for path in reach('/proc/[0-9]*/environ', '/proc/[0-9]*/cmdline'):
-    text = open(path).read()
-    loot += [path for word in ('SECRET', 'RESULTS', 'CLASS') if word in text]""",
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # of a process that has ended meanwhile
+        text = open(path).read()
+        loot += [path for word in ('SECRET', 'RESULTS', 'CLASS') if word in text]""",
     "files that are open": """
 loot = []
 for number in range(64):
