@@ -55,7 +55,9 @@ def test_a_notebook_begins_with_the_first_cell_below_its_title(publication: Publ
     assert [cell.id for cell in opened.cells] == ["title", *(["badges"] if publication is SET else []), "setup", "code-0"]
     setup = next(cell for cell in opened.cells if cell.cell_type == "code")
     assert setup.source == publishing.first_cell(publication)
-    assert setup.source.count("\n") == 3
+    assert setup.source.count("\n") == 4
+    assert setup.source.startswith("#@title ")  # what is to be read of a folded cell
+    assert setup.metadata.jupyter.source_hidden and setup.metadata.cellView == "form"
 
 
 def test_badges_lead_to_the_version_of_the_notebook() -> None:

@@ -24,12 +24,15 @@ BEGIN, END = "<!-- badges -->", "<!-- /badges -->"
 START = "notebooks/00_start_here.ipynb"
 
 FIRST_CELL = """\
-import os, sys  # In Colab and Kaggle this cell installs the course. Elsewhere it does nothing.
+#@title In Colab and Kaggle, this cell installs the course; elsewhere it does nothing
+import os, sys
 if "google.colab" in sys.modules or "KAGGLE_KERNEL_RUN_TYPE" in os.environ:
     !pip install -q --no-deps "${COURSE_SOURCE:FALLBACK}"
     from course_lib.hosted import ready; ready()"""
 UNKNOWN = "Where is the course? Run %env COURSE_SOURCE=git+https://github.com/OWNER/NAME and then this cell again"
 """What the shell says where there is no address to install from."""
+FOLDED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
+"""The first cell's metadata: JupyterLab, Kaggle and VS Code show its first line alone, Colab the title that stands there."""
 
 
 class PublishingError(ValueError):
@@ -69,7 +72,7 @@ def first_cell(publication: Publication) -> str:
 
     `COURSE_SOURCE` in the environment, anything that `pip install` takes, goes before the repository.
 
-    >>> print(first_cell(Publication("https://github.com/owner/name", "0.1.0")).splitlines()[2])
+    >>> print(first_cell(Publication("https://github.com/owner/name", "0.1.0")).splitlines()[3])
         !pip install -q --no-deps "${COURSE_SOURCE:-git+https://github.com/owner/name@v0.1.0}"
     """
     address = publication.repository and publication.repository.rstrip("/")
@@ -111,7 +114,7 @@ def badges(publication: Publication, path: str) -> str:
 def opened(notebook: NotebookNode, publication: Publication, path: str) -> NotebookNode:
     """A copy of `notebook` with the badges and the first cell in front, below the Markdown cell with its title."""
     copy = nbformat.from_dict(notebook)
-    front = [nbformat.v4.new_code_cell(first_cell(publication), id=SETUP)]
+    front = [nbformat.v4.new_code_cell(first_cell(publication), id=SETUP, metadata=FOLDED)]
     if row := badges(publication, path):
         front.insert(0, nbformat.v4.new_markdown_cell(row, id=BADGES))
     place = 1 if copy.cells and copy.cells[0].cell_type == "markdown" else 0
