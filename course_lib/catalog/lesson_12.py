@@ -34,8 +34,8 @@ def _log_sums_of(
     generator: torch.Generator, m: int, n: int, layout: str = "rows", values: str = "near 0", blocks: int = 0
 ) -> tuple[torch.Tensor]:
     """Scores as a loss is given; in "masked" ones the first row is the lowest finite bf16 number throughout, and "equal" ones
-    are the same in all of a row, so that its sum is as large as its length. `blocks` says how many of the answer's are in a row.
-    """
+    are the same in all of a row, so that its sum is as large as its length. `blocks` says how many of the answer's are in a
+    row."""
     x = floats(generator, m, n)
     if values == "masked":
         x[0] = torch.finfo(torch.bfloat16).min
@@ -117,7 +117,7 @@ EPSILON = 1e-6
 
 
 def _one_value_each(generator: torch.Generator, n_threads: int, values: str = "normal") -> tuple[tuple[float, ...], int]:
-    """A value for each thread, none of them near 0; "around 0.001", their squares are about as large as what is added to them."""
+    """A value for each thread, none of them near 0; squares of those "around 0.001" are about as large as `EPSILON`."""
     numbers = torch.randn(n_threads, generator=generator, dtype=torch.float64)
     numbers += numbers.sign() / 4
     return tuple((numbers * (1e-3 if values == "around 0.001" else 1)).tolist()), n_threads
@@ -356,8 +356,8 @@ CASE_WRAPPED_OFFSETS = Exercise(
             frozenset({"does_not_compile", "crash"}),
         ),
         Hint(
-            "The product of two numbers of 31 bits has up to 62, and each of them counts. fp64 has 53 bits for digits, so it is "
-            "no cure either.",
+            "The product of two numbers of 31 bits has up to 62, and each of them counts. fp64 has 53 bits for digits, so it "
+            "is no cure either.",
             frozenset({"mismatch", "mismatch:part", "mismatch:near"}),
             case="stride=2147483647, states=2147483647",
         ),
@@ -643,9 +643,7 @@ CASE_LOST_UPDATE = Exercise(
 # --- case_read_back -------------------------------------------------------------------------------------------------
 
 
-def _rows_of_numbers(
-    generator: torch.Generator, m: int, n: int, layout: str = "rows", blocks: int = 0
-) -> tuple[torch.Tensor]:
+def _rows_of_numbers(generator: torch.Generator, m: int, n: int, layout: str = "rows", blocks: int = 0) -> tuple[torch.Tensor]:
     """Rows whose elements lie side by side, though the rows may lie apart ("wider"). `blocks` says how many of the answer's are
     in a row."""
     x = floats(generator, m, n)

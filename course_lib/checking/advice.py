@@ -264,7 +264,7 @@ GENERAL = {
         "one place use `tl.atomic_add`."
     ),
     "race:replaced": (
-        "Each of the two atomics is one step, and no other stays away between them. Begin with zeros, from `torch.zeros`, and let "
+        "An atomic is one step, and two of them are two: others may come between. Begin with zeros, from `torch.zeros`, and let "
         "all programs add."
     ),
     "write_twice": (

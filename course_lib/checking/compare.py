@@ -1,7 +1,8 @@
 """Compares a result with what was expected, and recognises the shape of a difference.
 
 Pure: tensors in, a `Mismatch` or None out. A NaN equals a NaN, an infinity equals the same infinity; everything else is
-held to the tolerance, whole numbers exactly where there is none. The shapes of a difference that are recognised are those in `findings.KINDS` under "values".
+held to the tolerance, whole numbers to their last digit. The shapes of a difference that are recognised are those in
+`findings.KINDS` under "values".
 """
 
 from __future__ import annotations
@@ -79,9 +80,7 @@ def _exact_difference(got: torch.Tensor, want: torch.Tensor) -> np.ndarray:
 Recogniser = Callable[[np.ndarray, np.ndarray, np.ndarray], str | None]
 
 
-def _diagnose(
-    got: np.ndarray, want: np.ndarray, wrong: np.ndarray, near: bool, difference: np.ndarray
-) -> tuple[str, str]:
+def _diagnose(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, near: bool, difference: np.ndarray) -> tuple[str, str]:
     """The first recogniser that explains the difference, with its message."""
     for kind, recognise in RECOGNISERS.items():
         if not (near and kind in BY_PLACES) and (message := recognise(got, want, wrong)):

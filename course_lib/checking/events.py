@@ -19,8 +19,8 @@ from course_lib.checking.findings import SourceLine
 
 KIND_CODES = ("load", "store", "atomic")
 Update = Literal["", "exchange", "combine", "compare"]
-"""What an atomic does with what is there: another value takes its place, as by `tl.atomic_xchg`; the new one is made of it, as by
-`tl.atomic_add`; or it decides, as with `tl.atomic_cas`. Empty for loads and stores, and for an atomic load."""
+"""What an atomic does with what is there: another value takes its place, as by `tl.atomic_xchg`; the new one is made of it, as
+by `tl.atomic_add`; or it decides, as with `tl.atomic_cas`. Empty for loads and stores, and for an atomic load."""
 UPDATES: tuple[Update, ...] = get_args(Update)
 COLUMNS = 19
 """kind, launch, program x y z, view, line, elements, outside, masked, other, rank, tile sizes (3), barriers, width, locked,

@@ -228,10 +228,10 @@ def _replaced(trace: Trace, events: list[Event]) -> Finding | None:
 
 def _replaced_finding(trace: Trace, one: Event, other: Event, shared: IntArray) -> Finding:
     view = trace.view(one)
-    element = int(shared[0]) - view.offset
+    replaced = f"element {int(shared[0]) - view.offset} of `{view.name}`"
     return Finding(
         "race",
-        f"program {one.program} replaces element {element} of `{view.name}`, and program {other.program} {VERBS[other.kind]} it",
+        f"program {one.program} replaces {replaced}, and program {other.program} {VERBS[other.kind]} it",
         pattern="replaced",
         kernel=trace.launches[one.launch].kernel,
         program=one.program,
@@ -391,10 +391,15 @@ def clash(trace: Trace, found: dict[str, int]) -> Finding:
     if other.kind == "load":
         kind = "overtaken_load"
         message = f"program {event.program} writes to element {found['element']} of `{view.name}`, which another lane loads"
+        several = np.count_nonzero(event.elements == found["element"]) > 1
         details: tuple[str, ...] = (
             f"The load: line {other.source.line}, `{other.source.text}`",
-            "On a GPU a program is many threads. One may store before another one has loaded, unless a `tl.debug_barrier()` "
-            "between the two lines lets them wait for each other.",
+            "On a GPU a program is many threads. One may store before another one has loaded"
+            + (
+                ", or after that, and then the other one's store takes its place. No waiting helps against both."
+                if several
+                else ", unless a `tl.debug_barrier()` between the two lines lets them wait for each other."
+            ),
         )
     else:
         kind = "write_twice"

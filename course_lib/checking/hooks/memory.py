@@ -89,7 +89,9 @@ def _patch_stores(builder: Any) -> None:
         if broken_lanes(ptrs, active) is not None:
             assert launch.promise is not None
             observer.broken_promise(launch.promise, certain=True)
-        inside = _observe(observer, launch, kind, ptrs, active, True, self.grid_idx, stored, "exchange" if _Current.atomic else "")
+        inside = _observe(
+            observer, launch, kind, ptrs, active, True, self.grid_idx, stored, "exchange" if _Current.atomic else ""
+        )
         return store(self, ptrs, value, _handle_of(active & inside), *args, **kwargs)
 
     interp.TritonSemantic.store = of_values
