@@ -264,8 +264,8 @@ GENERAL = {
         "one place use `tl.atomic_add`."
     ),
     "race:replaced": (
-        "An atomic is one step, and two of them are two: others may come between. Begin with zeros, from `torch.zeros`, and let "
-        "all programs add."
+        "An atomic is one step, and two of them are two: others may come between. Begin with zeros, from `torch.zeros`, and "
+        "let all programs add."
     ),
     "write_twice": (
         "Each element of the result is written by one lane, once. Do the offsets of the store differ from lane to lane?"
