@@ -161,6 +161,15 @@ def test_the_tolerance_is_relative_and_absolute() -> None:
     assert compare(want + torch.tensor([0.0, 1e-3]), want, Tolerance(rtol=1e-3, atol=1e-2)) is None
 
 
+def test_large_whole_numbers_are_compared_to_their_last_digit() -> None:
+    """Beyond 2⁵³, fp64 takes neighbours for equal: an offset that was computed in fp64 passed."""
+    want = torch.tensor([2**62 - 1, 5])
+    found = compare(want.double().long(), want, EXACT)
+    assert found is not None
+    assert (found.count, found.examples) == (1, (((0,), 2**62, 2**62 - 1),))
+    assert found.message.endswith("wrong, by 1")
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_a_rounded_result_may_be_off_by_one_in_its_last_place(dtype: torch.dtype) -> None:
     want = torch.tensor([1.0, 1.9, 3e-3, 1e-7], dtype=dtype)

@@ -204,6 +204,10 @@ def test_wrap_draws_a_second_arrow_only_when_it_wraps():
     assert "computed" not in words(draw_wrap(1, 2**30))
 
 
+def test_wrap_says_what_has_the_number():
+    assert "state 24,900 times a stride of 131,072 elements" in words(draw_wrap(24_900, 131_072, "state"))
+
+
 def test_a_picture_brings_its_own_png_and_words():
     data, metadata = draw_blocks(10, 4)._repr_mimebundle_()
     image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))

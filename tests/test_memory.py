@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,46 @@ def test_reading_what_another_program_writes_is_a_race_across_views_of_one_stora
     ids=["both read", "both atomic", "one program", "different elements", "all masked off"],
 )
 def test_these_are_no_races(events: list[Event]) -> None:
+    assert memory.race(trace(*events)) is None
+
+
+@pytest.mark.parametrize(("stored", "words"), [([3, 4, 5], "`tl.debug_barrier()`"), ([3, 3, 4], "No waiting helps")])
+def test_a_barrier_is_named_only_where_it_helps(stored: list[int], words: str) -> None:
+    """Several lanes added 1 to what they had loaded from one place, and were told to wait in between."""
+    made = trace(event("load", 0, 1, [2, 3, 4]), event("store", 0, 1, stored))
+    found = memory.clash(made, {"event": 1, "other": 0, "element": 3})
+    assert found.kind == "overtaken_load"
+    assert words in found.details[1]
+
+
+EXCHANGED, ADDED, COMPARED = (event("atomic", 0, 1, [2, 3], update=update) for update in ("exchange", "combine", "compare"))
+
+
+def by(program: int, one: Event, **more: Any) -> Event:
+    return replace(one, program=(program, 0, 0), **more)
+
+
+def test_what_another_program_adds_after_an_exchange_may_have_come_before_it() -> None:
+    """A ticket told who came first, and the first one put its value there by `tl.atomic_xchg`."""
+    found = memory.race(trace(EXCHANGED, by(1, ADDED)))
+    assert found is not None
+    assert (found.kind, found.pattern, found.count) == ("race", "replaced", 2)
+    assert found.message == "program (0, 0, 0) replaces element 2 of `out_ptr`, and program (1, 0, 0) updates it"
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [ADDED, by(1, ADDED), by(1, EXCHANGED)],
+        [COMPARED, EXCHANGED, by(1, COMPARED), by(1, EXCHANGED)],
+        [EXCHANGED, by(1, EXCHANGED)],
+        [EXCHANGED, ADDED],
+        [by(0, EXCHANGED, locked=True), by(1, ADDED, locked=True)],
+        [EXCHANGED, by(1, ADDED, elements=np.array([0, 1]))],
+    ],
+    ids=["the last sets back", "a lock is given back", "all exchange", "one program", "each under a lock", "other elements"],
+)
+def test_these_exchanges_lose_nothing(events: list[Event]) -> None:
     assert memory.race(trace(*events)) is None
 
 

@@ -88,6 +88,7 @@ HINTS = (
     Hint("the tail", frozenset({"unwritten:tail"})),
     Hint("a case", frozenset({"unwritten"}), case="mean="),
     Hint("the tail of a case", frozenset({"unwritten:tail"}), case="mean="),
+    Hint("a message", frozenset({"crash"}), message="other arguments"),
 )
 
 
@@ -100,6 +101,8 @@ HINTS = (
         (Finding("unwritten", "", case="n=3, mean=9", pattern="tail"), "the tail of a case"),
         (Finding("unwritten", "", pattern="gaps"), GENERAL["unwritten:gaps"]),
         (Finding("unwritten", "", pattern="gaps", advice="its own"), "its own"),
+        (Finding("crash", "for other arguments", advice="its own"), "a message"),
+        (Finding("crash", "for fewer arguments", advice="its own"), "its own"),
         (Finding("race", "", pattern="read"), GENERAL["race:read"]),
         (Finding("race", "", pattern="same"), GENERAL["race"]),
         (Finding("not_done", ""), None),

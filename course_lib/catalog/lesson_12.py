@@ -7,8 +7,8 @@ import math
 import torch
 
 from course_lib.catalog.forms import is_list, is_whole, wrong
-from course_lib.catalog.inputs import arranged, drawn_lengths, floats, rounded, scores, straddle_length
-from course_lib.catalog.model import Exercise, Hint, Lesson, Quiz, Tolerance
+from course_lib.catalog.inputs import MANY_PROGRAMS, arranged, drawn_lengths, floats, rounded, scores, straddle_length
+from course_lib.catalog.model import Exercise, Hint, Lesson, Params, Quiz, Tolerance
 
 NAME = "12_case_files"
 
@@ -16,19 +16,34 @@ _OUTSIDE = frozenset(f"{access}_out_of_bounds:{mask}" for access in ("load", "st
 _WRONG = frozenset({"mismatch", "mismatch:part", "mismatch:near", "constant", "scaled", "nan", "tail", "first_block_only"})
 _WRONG_PLACES = frozenset({"shifted", "periodic", "reversed", "transposed"})
 
+_LOWEST = torch.finfo(torch.float32).min
+"""The lowest finite number of fp32."""
+_TURNS = 33
+"""More turns than a loop over blocks would have by chance, or by a power of two."""
+
+
+def _many_turns(block: int) -> tuple[Params, ...]:
+    """A row of so many blocks, if they are not long: none is made for an answer whose block covers a row."""
+    return ({"m": 1, "n": (_TURNS - 1) * block + 1, "blocks": _TURNS},) if block <= 256 else ()
+
 
 # --- case_zero_padding ----------------------------------------------------------------------------------------------
 
 
 def _log_sums_of(
-    generator: torch.Generator, m: int, n: int, layout: str = "rows", values: str = "near 0"
+    generator: torch.Generator, m: int, n: int, layout: str = "rows", values: str = "near 0", blocks: int = 0
 ) -> tuple[torch.Tensor]:
-    """Scores as a loss is given; in "masked" ones the first row is the lowest finite bf16 number throughout."""
+    """Scores as a loss is given; in "masked" ones the first row is the lowest finite bf16 number throughout, and "equal" ones
+    are the same in all of a row, so that its sum is as large as its length. `blocks` says how many of the answer's are in a
+    row."""
+    x = floats(generator, m, n)
     if values == "masked":
-        x = floats(generator, m, n)
-        x[0] = -3.3895313892515355e38
-        return (arranged(x, layout),)
-    return scores(generator, m, n, layout, values)
+        x[0] = torch.finfo(torch.bfloat16).min
+    elif values == "equal":
+        x = x[:, :1].repeat(1, n)
+    else:
+        return scores(generator, m, n, layout, values)
+    return (arranged(x, layout),)
 
 
 CASE_ZERO_PADDING = Exercise(
@@ -52,9 +67,14 @@ CASE_ZERO_PADDING = Exercise(
         {"m": 3, "n": 5, "layout": "row expanded"},
         {"m": 2, "n": 129},
         {"m": 2, "n": 1030, "values": "far from 0"},
+        {"m": 2, "n": 1030, "values": "equal"},
+        {"m": MANY_PROGRAMS, "n": 3},
         {"m": 0, "n": 5},
     ),
-    straddle=lambda block: tuple({"m": 2, "n": n} for n in (block - 1, block + 1) if 0 < n <= 2**12 + 1),
+    straddle=lambda block: (
+        *({"m": 2, "n": n} for n in (block - 1, block + 1) if 0 < n <= 2**12 + 1),
+        *_many_turns(block),
+    ),
     drawn=lambda numbers: ({"m": numbers.randint(3, 7), "n": numbers.randint(20, 60), "values": "far from 0"},),
     tolerance=Tolerance(rtol=1e-5, atol=1e-5),
     torch_may="allocate",
@@ -96,10 +116,11 @@ EPSILON = 1e-6
 """What keeps a row of zeros from being divided by 0."""
 
 
-def _one_value_each(generator: torch.Generator, n_threads: int) -> tuple[tuple[float, ...], int]:
-    """A value for each thread, none of them near 0."""
+def _one_value_each(generator: torch.Generator, n_threads: int, values: str = "normal") -> tuple[tuple[float, ...], int]:
+    """A value for each thread, none of them near 0; squares of those "around 0.001" are about as large as `EPSILON`."""
     numbers = torch.randn(n_threads, generator=generator, dtype=torch.float64)
-    return tuple((numbers + numbers.sign() / 4).tolist()), n_threads
+    numbers += numbers.sign() / 4
+    return tuple((numbers * (1e-3 if values == "around 0.001" else 1)).tolist()), n_threads
 
 
 def _normalised(values: tuple[float, ...], n_threads: int) -> list[float]:
@@ -119,9 +140,12 @@ CASE_PARTIAL_WARP = Exercise(
     n_threads=lambda values, n_threads: n_threads,
     reference=_normalised,
     make_inputs=_one_value_each,
-    cases=tuple({"n_threads": n} for n in (32, 1, 2, 20, 31, 33, 48, 64, 96, 180, 225, 1024)),
+    cases=(
+        *({"n_threads": n} for n in (32, 1, 2, 20, 31, 33, 48, 64, 96, 180, 225, 1024)),
+        {"n_threads": 40, "values": "around 0.001"},
+    ),
     drawn=lambda numbers: tuple({"n_threads": numbers.randint(low, high)} for low, high in ((66, 127), (130, 300))),
-    tolerance=Tolerance(rtol=1e-6),
+    tolerance=Tolerance(rtol=1e-5),
     hints=(
         Hint(
             "How many warps does a block of 180 threads have, and how many does the kernel as found ask for their sums? A warp "
@@ -137,6 +161,12 @@ CASE_PARTIAL_WARP = Exercise(
             "The sum is that of all squares, and the mean divides it by `thread.n_threads`. Dividing by the threads of the "
             "whole warps makes two mistakes that nearly cancel.",
             frozenset({"mismatch:near"}),
+        ),
+        Hint(
+            f"For values near 0, what is added to the mean counts. {EPSILON:g} is added once, to the mean, under the root: "
+            f"`math.sqrt(mean + {EPSILON:g})`. The sum and the root are too early and too late.",
+            frozenset({"scaled", "mismatch", "mismatch:part", "mismatch:near", "crash"}),
+            case="around 0.001",
         ),
         Hint(
             "Where two threads meet in shared memory, a barrier must stand in between, for *every* thread: one after `partial` "
@@ -165,9 +195,12 @@ CASE_PARTIAL_WARP = Exercise(
 # --- case_online_sum ------------------------------------------------------------------------------------------------
 
 
-def _long_rows(generator: torch.Generator, m: int, n: int, layout: str = "rows", values: str = "near 0") -> tuple[torch.Tensor]:
+def _long_rows(
+    generator: torch.Generator, m: int, n: int, layout: str = "rows", values: str = "near 0", blocks: int = 0
+) -> tuple[torch.Tensor]:
     """Rows whose elements lie side by side, though the rows may lie apart ("wider"); "rising" ones have each block above the
-    last, "equal" ones the same number throughout."""
+    last, "equal" ones the same number throughout. Of "lowest" ones, the first is the lowest finite number of fp32 throughout,
+    and the others are about −100,000. `blocks` says how many of the answer's are in a row."""
     x = 3 * floats(generator, m, n)
     if values == "rising":
         x += torch.linspace(-200, 200, n)
@@ -175,6 +208,9 @@ def _long_rows(generator: torch.Generator, m: int, n: int, layout: str = "rows",
         x = floats(generator, m, 1).repeat(1, n)
     elif values == "far from 0":
         x += torch.tensor([300.0, -300.0, 0.0]).repeat(m)[:m, None]
+    elif values == "lowest":
+        x -= 1e5
+        x[0] = _LOWEST
     if layout == "wider":
         wider = torch.full((m, n + 6), 7.0)
         wider[:, 3 : n + 3] = x
@@ -202,10 +238,15 @@ CASE_ONLINE_SUM = Exercise(
         {"m": 2, "n": 130, "values": "equal"},
         {"m": 3, "n": 200, "layout": "wider"},
         {"m": 3, "n": 200, "values": "rising"},
+        {"m": 3, "n": 70, "values": "lowest"},
         {"m": 2, "n": 300},
+        {"m": MANY_PROGRAMS, "n": 3},
         {"m": 0, "n": 5},
     ),
-    straddle=lambda block: tuple({"m": 2, "n": n} for n in (block - 1, block + 1, 2 * block + 1) if 0 < n <= 2**11 + 1),
+    straddle=lambda block: (
+        *({"m": 2, "n": n} for n in (block - 1, block + 1, 2 * block + 1) if 0 < n <= 2**11 + 1),
+        *_many_turns(block),
+    ),
     drawn=lambda numbers: ({"m": numbers.randint(2, 5), "n": numbers.randint(140, 260)},),
     tolerance=Tolerance(rtol=1e-4, atol=1e-9),
     torch_may="allocate",
@@ -228,10 +269,21 @@ CASE_ONLINE_SUM = Exercise(
             case="rising|far",
         ),
         Hint(
-            "−∞ − (−∞) is NaN: that is what lanes that see no element compute if their maximum begins at −∞. A very low "
-            "finite number does not do that.",
+            "−∞ − (−∞) is NaN: that is what lanes that see no element compute if their maximum begins at −∞. The lowest finite "
+            "number, `-3.4028234663852886e38`, does not do that.",
             frozenset({"nan"}),
             case="n=([1-9]|[1-5][0-9])\\b",
+        ),
+        Hint(
+            "A maximum must begin at or below all that `x` may hold. A number that is merely low is above some rows: all their "
+            "`exp` are 0, and so is the sum. The lowest finite number of fp32 is `-3.4028234663852886e38`.",
+            frozenset({"nan", "mismatch", "mismatch:part", "scaled"}),
+            case="lowest",
+        ),
+        Hint(
+            "How many turns does the loop make? A row may have any number of blocks: `tl.range(0, n_cols, BLOCK_SIZE)`.",
+            _WRONG | {"unwritten", "unwritten:tail", "unwritten:row_ends", "unwritten:gaps"},
+            case="blocks",
         ),
         Hint(
             "One pass finds the maximum and the sum, a second one writes. A third pass is what the running sum is to save.",
@@ -281,6 +333,7 @@ CASE_WRAPPED_OFFSETS = Exercise(
         {"n": 33, "stride": 2**20 + 1, "states": 2**31 - 1},
         {"n": 33, "stride": 16, "states": 2**31 - 1},
         {"n": 5, "stride": 2**31 - 1, "states": 2**20},
+        {"n": 33, "stride": 2**31 - 1, "states": 2**31 - 1},
         {"n": 128, "stride": 4096, "states": 600_000},
         {"n": 129, "stride": 4096, "states": 3_000_000},
         {"n": 1000, "stride": 1, "states": 2**31 - 1},
@@ -303,6 +356,12 @@ CASE_WRAPPED_OFFSETS = Exercise(
             frozenset({"does_not_compile", "crash"}),
         ),
         Hint(
+            "The product of two numbers of 31 bits has up to 62, and each of them counts. fp64 has 53 bits for digits, so it "
+            "is no cure either.",
+            frozenset({"mismatch", "mismatch:part", "mismatch:near"}),
+            case="stride=2147483647, states=2147483647",
+        ),
+        Hint(
             "fp32 has 24 bits for digits, so it is no cure. And unsigned, the product wraps at 2³² instead.",
             frozenset({"mismatch", "mismatch:near"}),
             case="states=(24901|2147483647|3000000|40000)",
@@ -319,8 +378,13 @@ CASE_WRAPPED_OFFSETS = Exercise(
 # --- case_transposed_view -------------------------------------------------------------------------------------------
 
 
-def _any_matrix(generator: torch.Generator, m: int, n: int, layout: str = "rows") -> tuple[torch.Tensor]:
+def _any_matrix(
+    generator: torch.Generator, m: int, n: int, layout: str = "rows", values: str = "near 0"
+) -> tuple[torch.Tensor]:
+    """A matrix of any layout; "far from 0", its numbers reach from below −100 to above 100, whose `exp` is 0 or infinite."""
     x = 3 * floats(generator, m, n)
+    if values == "far from 0":
+        x += 100 * x.sign()
     if layout == "part of a row":
         wider = torch.full((m, n + 5), 7.0)
         wider[:, 2 : n + 2] = x
@@ -334,7 +398,7 @@ CASE_TRANSPOSED_VIEW = Exercise(
     signature="case_transposed_view(x)",
     statement=(
         "Return x · sigmoid(x), element by element, of the 2-D fp32 tensor `x` of any strides. The result may have any "
-        "strides, too. `x` has at least one row and one column."
+        "strides, too. `x` has at least one row and one column, and all its values are finite."
     ),
     reference=lambda x: torch.nn.functional.silu(x.double()).float(),
     make_inputs=_any_matrix,
@@ -347,8 +411,10 @@ CASE_TRANSPOSED_VIEW = Exercise(
         {"m": 4, "n": 6, "layout": "sliced"},
         {"m": 3, "n": 5, "layout": "row expanded"},
         {"m": 5, "n": 3, "layout": "column expanded"},
+        {"m": 4, "n": 7, "values": "far from 0"},
         {"m": 33, "n": 20},
         {"m": 20, "n": 70, "layout": "transposed"},
+        {"m": MANY_PROGRAMS, "n": 3},
     ),
     straddle=lambda block: tuple(
         {"m": 2, "n": n, "layout": layout}
@@ -381,6 +447,11 @@ CASE_TRANSPOSED_VIEW = Exercise(
             case="part of a row|sliced|expanded",
         ),
         Hint(
+            "`exp(100)` is infinite in fp32. Only 1/(1 + exp(−x)) bears that, as 1/∞ is 0; ∞/∞ is NaN.",
+            frozenset({"nan", "mismatch", "mismatch:part"}),
+            case="far from 0",
+        ),
+        Hint(
             "Spare lanes are masked off, on the load and on the store.",
             frozenset({"load_out_of_bounds:masked", "load_out_of_bounds:unmasked", "undefined_lanes"}),
         ),
@@ -395,8 +466,11 @@ CASE_TRANSPOSED_VIEW = Exercise(
 # --- case_local_mask ------------------------------------------------------------------------------------------------
 
 
-def _rows_and_factors(generator: torch.Generator, m: int, n: int, layout: str = "rows") -> tuple[torch.Tensor, torch.Tensor]:
-    """An m×n matrix whose rows may lie apart ("wider"), and a factor for each row, none of them near 1."""
+def _rows_and_factors(
+    generator: torch.Generator, m: int, n: int, layout: str = "rows", blocks: int = 0
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """An m×n matrix whose rows may lie apart ("wider"), and a factor for each row, none of them near 1. `blocks` says how many
+    of the answer's are in a row."""
     x, factors = floats(generator, m, n), floats(generator, m)
     if layout == "wider":
         wider = torch.full((m, n + 6), 7.0)
@@ -424,10 +498,13 @@ CASE_LOCAL_MASK = Exercise(
         {"m": 2, "n": 12, "layout": "wider"},
         {"m": 4, "n": 16},
         {"m": 5, "n": 29, "layout": "wider"},
-        {"m": 70, "n": 3},
+        {"m": MANY_PROGRAMS, "n": 3},
         {"m": 2, "n": 130},
     ),
-    straddle=lambda block: tuple({"m": 3, "n": n} for n in (block - 1, block + 1, 2 * block + 1) if 0 < n <= 2**11 + 1),
+    straddle=lambda block: (
+        *({"m": 3, "n": n} for n in (block - 1, block + 1, 2 * block + 1) if 0 < n <= 2**11 + 1),
+        *([{"m": 1, "n": MANY_PROGRAMS * block + 1, "blocks": MANY_PROGRAMS + 1}] if block <= 128 else []),
+    ),
     drawn=lambda numbers: ({"m": numbers.randint(2, 6), "n": 2 * numbers.randint(9, 40) + 1},),
     tolerance=Tolerance(rtol=1e-6),
     hints=(
@@ -467,15 +544,20 @@ CASE_LOCAL_MASK = Exercise(
 
 
 def _additions(
-    generator: torch.Generator, m: int, n: int, places: str = "some twice"
+    generator: torch.Generator, m: int, n: int, places: str = "some twice", values: str = "near 1", blocks: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor, int]:
-    """m places below n, and a value for each. "distinct" ones are all different, "one" are all the same."""
+    """m places below n, and a value for each. "distinct" ones are all different, "one" are all the same. Of "huge and tiny"
+    values, an odd place gets the huge ones and an even place the tiny ones, so that fp32 still adds them exactly. `blocks` says
+    how many of the answer's there are."""
     index = torch.randint(0, n, (m,), generator=generator, dtype=torch.int32)
     if places == "distinct":
         index = torch.randperm(n, generator=generator)[:m].int()
     elif places == "one":
         index[:] = n // 2
-    return index, rounded(generator, m), n
+    numbers = rounded(generator, m)
+    if values == "huge and tiny":
+        numbers *= torch.where(index % 2 == 1, 2.0**40, 2.0**-40)
+    return index, numbers, n
 
 
 def _added(index: torch.Tensor, values: torch.Tensor, n: int) -> torch.Tensor:
@@ -502,12 +584,16 @@ CASE_LOST_UPDATE = Exercise(
         {"m": 65, "n": 20},
         {"m": 200, "n": 50},
         {"m": 130, "n": 7, "places": "one"},
+        {"m": 40, "n": 12, "values": "huge and tiny"},
         {"m": 10, "n": 300},
         {"m": 0, "n": 6},
     ),
-    straddle=lambda block: tuple({"m": case["n"], "n": 17} for case in straddle_length(block) if case["n"] <= 2**11 + 1),
+    straddle=lambda block: (
+        *({"m": case["n"], "n": 17} for case in straddle_length(block) if case["n"] <= 2**11 + 1),
+        *([{"m": MANY_PROGRAMS * block + 1, "n": 17, "blocks": MANY_PROGRAMS + 1}] if block <= 128 else []),
+    ),
     drawn=lambda numbers: ({"m": numbers.randint(33, 300), "n": numbers.randint(5, 90)},),
-    tolerance=Tolerance(rtol=1e-5, atol=1e-5),
+    tolerance=Tolerance(rtol=1e-5),
     torch_may="allocate",
     zeros_may_stay=True,
     hints=(
@@ -532,6 +618,17 @@ CASE_LOST_UPDATE = Exercise(
             _WRONG | _WRONG_PLACES,
         ),
         Hint(
+            "fp32 has a point that floats: it holds 10¹² as well as 10⁻¹², each with 24 bits. Whole numbers of 32 bits do not, "
+            "whatever they are multiplied with before. Add the values as they are.",
+            _WRONG,
+            case="huge",
+        ),
+        Hint(
+            "A ticket says who came first, and not that this one's next line is carried out first: by then others may have "
+            "added, and `tl.atomic_xchg` puts its value in the place of theirs. Let the sums begin at 0, and let all add.",
+            frozenset({"race:replaced"}),
+        ),
+        Hint(
             "Spare lanes add nothing: the mask belongs on the two loads and on the atomic.",
             frozenset({"undefined_lanes"}) | _OUTSIDE | {"store_out_of_bounds:program", "load_out_of_bounds:program"},
         ),
@@ -546,7 +643,9 @@ CASE_LOST_UPDATE = Exercise(
 # --- case_read_back -------------------------------------------------------------------------------------------------
 
 
-def _rows_of_numbers(generator: torch.Generator, m: int, n: int, layout: str = "rows") -> tuple[torch.Tensor]:
+def _rows_of_numbers(generator: torch.Generator, m: int, n: int, layout: str = "rows", blocks: int = 0) -> tuple[torch.Tensor]:
+    """Rows whose elements lie side by side, though the rows may lie apart ("wider"). `blocks` says how many of the answer's are
+    in a row."""
     x = floats(generator, m, n)
     if layout == "wider":
         wider = torch.full((m, n + 6), 7.0)
@@ -579,10 +678,13 @@ CASE_READ_BACK = Exercise(
         {"m": 3, "n": 7, "layout": "wider"},
         {"m": 2, "n": 33},
         {"m": 2, "n": 300, "layout": "wider"},
-        {"m": 70, "n": 3},
+        {"m": MANY_PROGRAMS, "n": 3},
         {"m": 0, "n": 5},
     ),
-    straddle=lambda block: tuple({"m": 2, "n": n} for n in (block - 1, block + 1) if 0 < n <= 2**11 + 1),
+    straddle=lambda block: (
+        *({"m": 2, "n": n} for n in (block - 1, block + 1) if 0 < n <= 2**11 + 1),
+        *_many_turns(block),
+    ),
     drawn=lambda numbers: ({"m": numbers.randint(2, 9), "n": numbers.randint(9, 90), "layout": "wider"},),
     tolerance=Tolerance(rtol=1e-5, atol=1e-5),
     torch_may="allocate",
@@ -625,14 +727,20 @@ CASE_READ_BACK = Exercise(
 
 def _batches(generator: torch.Generator, m: int, n: int, starts: str = "at 0", dtype: str = "fp32") -> tuple[torch.Tensor]:
     """Rows that begin at a multiple of 16 bytes ("at 0"), or some elements later ("late"); "wider" ones lie n + 16 apart, and
-    "wider, late" ones begin late as well."""
+    "wider, late" ones begin late as well. What is a multiple of 8 and not of 16 is the distance of rows that are "8 wider", and
+    the beginning of those that are "8 bytes late"."""
     values = 3 * floats(generator, m, n).to({"fp32": torch.float32, "fp16": torch.float16}[dtype])
-    apart, first = n + (16 if "wider" in starts else 0), 3 if "late" in starts else 0
+    further, first = {"8 wider": (8, 0), "8 bytes late": (0, 8 // values.element_size())}.get(
+        starts, (16 if "wider" in starts else 0, 3 if "late" in starts else 0)
+    )
+    apart = n + further
     memory = torch.full((first + m * apart,), 7.0, dtype=values.dtype)
     rows = memory.as_strided((m, n), (apart, 1), first)
     rows.copy_(values)
     return (rows,)
 
+
+_OTHER_ARGUMENTS = "compiled for other arguments"
 
 CASE_KERNEL_CACHE = Exercise(
     name="case_kernel_cache",
@@ -655,9 +763,14 @@ CASE_KERNEL_CACHE = Exercise(
         {"m": 3, "n": 32, "starts": "wider, late"},
         {"m": 5, "n": 29, "starts": "wider"},
         {"m": 3, "n": 29, "dtype": "fp16", "starts": "late"},
+        {"m": 6, "n": 24},
+        {"m": 5, "n": 32, "starts": "8 wider"},
+        {"m": 5, "n": 32, "starts": "8 bytes late"},
         {"m": 3, "n": 1},
-        {"m": 2, "n": 2},
+        {"m": 3, "n": 1, "starts": "wider"},
+        {"m": MANY_PROGRAMS, "n": 2},
     ),
+    straddle=lambda block: ({"m": 2, "n": block + 1},) if block <= 2**10 else (),
     drawn=lambda numbers: (
         {"m": numbers.randint(2, 6), "n": numbers.randint(65, 120)},
         {"m": numbers.randint(2, 6), "n": 80, "starts": numbers.choice(("late", "wider", "wider, late"))},
@@ -669,12 +782,14 @@ CASE_KERNEL_CACHE = Exercise(
             "List what a kernel is compiled for: dtypes, constants, whether numbers are 1 or multiples of 16, and whether "
             "tensors begin at a multiple of 16 bytes. Which of these is not in the key?",
             frozenset({"crash"}),
+            message=_OTHER_ARGUMENTS,
         ),
         Hint(
             "Strides and addresses count. Two tensors of the same shape and dtype may differ in both, and one that is "
             "contiguous may begin anywhere.",
             frozenset({"crash"}),
             case="wider|late",
+            message=_OTHER_ARGUMENTS,
         ),
         Hint(
             "Keep numbers, and no results: the caller still has the last one.",

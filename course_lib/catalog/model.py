@@ -32,14 +32,16 @@ class Hint:
     """One step of help, from a nudge to nearly the answer.
 
     `diagnoses` names the findings that this hint fits: a kind, or a kind and its pattern as in "unwritten:tail" (see
-    `course_lib.checking.findings`). `case`, a regular expression, narrows it to cases in whose label it is found. A report
-    shows the hint that fits its finding most narrowly, of several the first. `hint(name)` walks through those that are `asked`
-    for, in order; the others concern what the exercise gives, and only reports show them.
+    `course_lib.checking.findings`). `case`, a regular expression, narrows it to cases in whose label it is found, and `message`
+    to findings in whose message it is found. A report shows the hint that fits its finding most narrowly, of several the first.
+    `hint(name)` walks through those that are `asked` for, in order; the others concern what the exercise gives, and only
+    reports show them.
     """
 
     text: str
     diagnoses: frozenset[str] = frozenset()
     case: str = ""
+    message: str = ""
     asked: bool = True
 
 

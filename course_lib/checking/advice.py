@@ -263,6 +263,10 @@ GENERAL = {
         "What one program writes, another cannot read in the same launch. Read from the inputs only; programs that add to "
         "one place use `tl.atomic_add`."
     ),
+    "race:replaced": (
+        "An atomic is one step, and two of them are two: others may come between. Begin with zeros, from `torch.zeros`, and "
+        "let all programs add."
+    ),
     "write_twice": (
         "Each element of the result is written by one lane, once. Do the offsets of the store differ from lane to lane?"
     ),

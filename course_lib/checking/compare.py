@@ -1,7 +1,8 @@
 """Compares a result with what was expected, and recognises the shape of a difference.
 
 Pure: tensors in, a `Mismatch` or None out. A NaN equals a NaN, an infinity equals the same infinity; everything else is
-held to the tolerance. The shapes of a difference that are recognised are those in `findings.KINDS` under "values".
+held to the tolerance, whole numbers to their last digit. The shapes of a difference that are recognised are those in
+`findings.KINDS` under "values".
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Mismatch:
     message: str
     count: int
     total: int
-    examples: tuple[tuple[tuple[int, ...], float, float], ...]
+    examples: tuple[tuple[tuple[int, ...], float | int, float | int], ...]
     wrong: tuple[int, ...] = ()
     near: bool = False
 
@@ -48,27 +49,38 @@ def compare(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Mism
         raise ValueError(f"cannot compare {got.dtype} of shape {tuple(got.shape)} with {want.dtype} of {tuple(want.shape)}")
     a, b, tolerance = _numbers(got), _numbers(want), tolerance.of(want.dtype)
     with np.errstate(invalid="ignore", over="ignore"):
-        within = np.isfinite(b) & (np.abs(a - b) <= tolerance.atol + tolerance.rtol * np.abs(b))
-        close = (a == b) | (np.isnan(a) & np.isnan(b)) | within
+        difference = np.abs(a - b) if want.dtype.is_floating_point else _exact_difference(got, want)
+        within = np.isfinite(b) & (difference <= tolerance.atol + tolerance.rtol * np.abs(b))
+        close = _array(got == want) | (np.isnan(a) & np.isnan(b)) | within
     wrong = np.flatnonzero(~close)
     if not len(wrong):
         return None
-    with np.errstate(invalid="ignore"):  # inf − inf
-        near = bool((np.abs(a - b) <= NEAR * np.abs(b))[~close].all())
-    kind, message = _diagnose(a, b, ~close, near)
+    near = bool((difference <= NEAR * np.abs(b))[~close].all())
+    kind, message = _diagnose(a, b, ~close, near, difference)
     shown = [tuple(map(int, np.unravel_index(i, a.shape))) for i in wrong[:EXAMPLES]]
-    examples = tuple((index, float(a[index]), float(b[index])) for index in shown)
+    examples = tuple((index, _array(got)[index].item(), _array(want)[index].item()) for index in shown)
     return Mismatch(kind, message, len(wrong), a.size, examples, tuple(wrong[:MOST_EVIDENCE].tolist()), near)
 
 
 def _numbers(tensor: torch.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().to(torch.float64).numpy() if tensor.dim() else tensor.reshape(1).double().numpy()
+    return _array(tensor.to(torch.float64))
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    """The values, with one axis at least; bf16, which NumPy has not, as fp32."""
+    values = tensor.detach().cpu() if tensor.dim() else tensor.detach().cpu().reshape(1)
+    return (values.float() if values.dtype == torch.bfloat16 else values).numpy()
+
+
+def _exact_difference(got: torch.Tensor, want: torch.Tensor) -> np.ndarray:
+    """How far apart whole numbers are: beyond 2⁵³, fp64 takes neighbours for equal."""
+    return np.abs(_array(got).astype(object) - _array(want).astype(object)).astype(np.float64)
 
 
 Recogniser = Callable[[np.ndarray, np.ndarray, np.ndarray], str | None]
 
 
-def _diagnose(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, near: bool) -> tuple[str, str]:
+def _diagnose(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, near: bool, difference: np.ndarray) -> tuple[str, str]:
     """The first recogniser that explains the difference, with its message."""
     for kind, recognise in RECOGNISERS.items():
         if not (near and kind in BY_PLACES) and (message := recognise(got, want, wrong)):
@@ -77,8 +89,7 @@ def _diagnose(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, near: bool) 
     how_many = "the only element is" if got.size == 1 else f"{count} of {got.size} elements {'is' if count == 1 else 'are'}"
     if np.isnan(want[wrong]).all():
         return "mismatch", f"{how_many} {'a number' if count == 1 else 'numbers'} where NaN was expected"
-    with np.errstate(invalid="ignore"):  # inf − inf
-        largest = np.nanmax(np.abs(got - want)[wrong])
+    largest = np.nanmax(difference[wrong])
     return "mismatch", f"{how_many} wrong{f'; the largest difference is {largest:.4g}' if count > 1 else f', by {largest:.4g}'}"
 
 

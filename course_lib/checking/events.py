@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -18,8 +18,13 @@ import torch
 from course_lib.checking.findings import SourceLine
 
 KIND_CODES = ("load", "store", "atomic")
-COLUMNS = 18
-"""kind, launch, program x y z, view, line, elements, outside, masked, other, rank, tile sizes (3), barriers, width, locked."""
+Update = Literal["", "exchange", "combine", "compare"]
+"""What an atomic does with what is there: another value takes its place, as by `tl.atomic_xchg`; the new one is made of it, as
+by `tl.atomic_add`; or it decides, as with `tl.atomic_cas`. Empty for loads and stores, and for an atomic load."""
+UPDATES: tuple[Update, ...] = get_args(Update)
+COLUMNS = 19
+"""kind, launch, program x y z, view, line, elements, outside, masked, other, rank, tile sizes (3), barriers, width, locked,
+update."""
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -96,6 +101,7 @@ class Event:
     barriers: int = 0
     width: int = 0
     locked: bool = False
+    update: Update = ""
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,7 @@ PATTERNS: dict[str, dict[str, str]] = {
         "overlap": "their elements overlap, though there was a mask",
         "spill": "their elements overlap, and no lane was masked off",
         "read": "one of the two reads what the other one writes",
+        "replaced": "both are atomic, and the one takes the place of what the other one has made",
     },
     "unwritten": {
         "no_program": "nothing was stored, and a grid had a 0 in it",

@@ -124,7 +124,10 @@ def _extent(view: View) -> int:
 
 
 def race(trace: Trace) -> Finding | None:
-    """Did two programs of one launch touch the same element, at least one of them writing without an atomic or a lock?"""
+    """Did two programs of one launch touch the same element, at least one of them writing without an atomic or a lock?
+
+    Or one of them replacing by an atomic what the other one updates by another; see `_replaced`.
+    """
     return _races(trace, trace.events)
 
 
@@ -149,8 +152,9 @@ def behind_a_lock(trace: Trace) -> Finding | None:
 def _races(trace: Trace, all_events: tuple[Event, ...]) -> Finding | None:
     for launch in range(len(trace.launches)):
         for storage in sorted({view.storage for view in trace.launches[launch].views}):
-            events = [e for e in all_events if e.launch == launch and trace.view(e).storage == storage]
-            if finding := _race_in(trace, [e for e in events if len(e.elements)]):
+            there = [e for e in all_events if e.launch == launch and trace.view(e).storage == storage]
+            events = [event for event in there if len(event.elements)]
+            if finding := _race_in(trace, events) or _replaced(trace, events):
                 return finding
     return None
 
@@ -199,6 +203,43 @@ def _race_in(trace: Trace, events: list[Event]) -> Finding | None:
             f"{_elements(count)} of `{view.name}` {'is' if count == 1 else 'are'} shared in this way. "
             "A GPU promises no order between programs, so the result is a matter of luck.",
             *((f"The other access: line {other.source.line}, `{other.source.text}`",) if other.source != one.source else ()),
+        ),
+    )
+
+
+def _replaced(trace: Trace, events: list[Event]) -> Finding | None:
+    """Did a program exchange an element that another one updated after it, both by atomics, as the programs ran here?
+
+    On a GPU, what the other one has added may be there before the exchange, and is lost then, also if a ticket said who came
+    first. An exchange that came after all others' updates may be theirs who knows it to be the last, and sets a counter back.
+    A comparison, as in a lock, loses nothing. That the exchanged value goes somewhere else is not seen, and taken for lost.
+    """
+    exchanges = [(number, event) for number, event in enumerate(events) if event.update == "exchange"]
+    for number, one in exchanges:
+        for other in events[number + 1 :]:
+            if other.update != "combine" or other.program == one.program or (one.locked and other.locked):
+                continue
+            unit = min(trace.view(one).itemsize, trace.view(other).itemsize)
+            shared = np.intersect1d(_storage_elements(trace, one, unit), _storage_elements(trace, other, unit))
+            if len(shared):
+                return _replaced_finding(trace, one, other, shared * unit // trace.view(one).itemsize)
+    return None
+
+
+def _replaced_finding(trace: Trace, one: Event, other: Event, shared: IntArray) -> Finding:
+    view = trace.view(one)
+    replaced = f"element {int(shared[0]) - view.offset} of `{view.name}`"
+    return Finding(
+        "race",
+        f"program {one.program} replaces {replaced}, and program {other.program} {VERBS[other.kind]} it",
+        pattern="replaced",
+        kernel=trace.launches[one.launch].kernel,
+        program=one.program,
+        source=one.source,
+        count=len(np.unique(shared)),
+        details=(
+            "A GPU promises no order between programs. If the other one comes first, what it has added is replaced, and lost.",
+            f"The other access: line {other.source.line}, `{other.source.text}`",
         ),
     )
 
@@ -350,10 +391,15 @@ def clash(trace: Trace, found: dict[str, int]) -> Finding:
     if other.kind == "load":
         kind = "overtaken_load"
         message = f"program {event.program} writes to element {found['element']} of `{view.name}`, which another lane loads"
+        several = np.count_nonzero(event.elements == found["element"]) > 1
         details: tuple[str, ...] = (
             f"The load: line {other.source.line}, `{other.source.text}`",
-            "On a GPU a program is many threads. One may store before another one has loaded, unless a `tl.debug_barrier()` "
-            "between the two lines lets them wait for each other.",
+            "On a GPU a program is many threads. One may store before another one has loaded"
+            + (
+                ", or after that, and then the other one's store takes its place. No waiting helps against both."
+                if several
+                else ", unless a `tl.debug_barrier()` between the two lines lets them wait for each other."
+            ),
         )
     else:
         kind = "write_twice"

@@ -27,7 +27,7 @@ import torch
 from course_lib.checking import blocks, wire
 from course_lib.checking.blocks import BlockRun
 from course_lib.checking.bundle import Bundle
-from course_lib.checking.events import COLUMNS, KIND_CODES, BrokenPromise, Event, Launch, Trace, View
+from course_lib.checking.events import COLUMNS, KIND_CODES, UPDATES, BrokenPromise, Event, Launch, Trace, View
 from course_lib.checking.findings import SourceLine
 from course_lib.checking.inside import POSITION, VARIATIONS, content_of
 from course_lib.checking.launch_code import LaunchCode, launch_codes
@@ -312,7 +312,7 @@ def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle:
         raise ValueError("the events do not belong to the elements")
     lines = {int(line): bundle.line(int(line)) for line in np.unique(rows[:, 6])}
     for row in rows.tolist():
-        kind, launch, x, y, z, view, line, inside, outside, masked, other, rank, *tile, barriers, width, locked = row
+        kind, launch, x, y, z, view, line, inside, outside, masked, other, rank, *tile, barriers, width, locked, update = row
         elements, stray = touched[at : at + inside], touched[at + inside : at + inside + outside]
         at += inside + outside
         if view >= len(launches[launch].views):
@@ -333,6 +333,7 @@ def _events(arrays: dict[str, np.ndarray], launches: tuple[Launch, ...], bundle:
                 barriers=barriers,
                 width=width,
                 locked=bool(locked),
+                update=UPDATES[update],
             )
         )
     return tuple(events)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from course_lib.checking.events import COLUMNS, KIND_CODES, IntArray
+from course_lib.checking.events import COLUMNS, KIND_CODES, UPDATES, IntArray
 from course_lib.checking.hooks import Access, LaunchState, Place
 from course_lib.checking.hooks.model import BoolArray, CannotInterpret, Program, Promise
 from course_lib.checking.inside import Whereabouts
@@ -199,6 +199,7 @@ class Recorder:
                 self.barriers,
                 access.width,
                 int(self.locked),
+                UPDATES.index(access.update),
             )
         )
         self.touched += (elements, outside)

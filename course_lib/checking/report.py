@@ -26,14 +26,23 @@ def choose_hint(hints: Sequence[Hint], findings: Sequence[Finding]) -> str | Non
     """What to say about the first finding: its own advice, else the hint that fits most narrowly; None if there is none.
 
     A hint that names the finding's pattern or its case fits more narrowly than one that only names its kind. Of two that fit
-    alike, the exercise's hint goes before the general one, and the first before the second.
+    alike, the exercise's hint goes before the general one, and the first before the second. One that names the message goes
+    before all others, and before the finding's advice, which has been found by the message as well, and for any exercise.
     """
     if not findings:
         return None
     finding = findings[0]
     narrow = f"{finding.kind}:{finding.pattern}"
-    fitting = [h for h in hints if {finding.kind, narrow} & h.diagnoses and re.search(h.case, finding.case or "")]
-    best = max(fitting, key=lambda h: (narrow in h.diagnoses) + bool(h.case), default=None)
+    fitting = [
+        hint
+        for hint in hints
+        if {finding.kind, narrow} & hint.diagnoses
+        and re.search(hint.case, finding.case or "")
+        and re.search(hint.message, finding.message)
+    ]
+    best = max(fitting, key=lambda h: (bool(h.message), (narrow in h.diagnoses) + bool(h.case)), default=None)
+    if best and best.message:
+        return best.text
     if best and (narrow in best.diagnoses or best.case):
         return finding.advice or best.text
     return finding.advice or GENERAL.get(narrow) or (best.text if best else GENERAL.get(finding.kind))

@@ -147,21 +147,21 @@ def wrap_int32(value: int) -> int:
     return (value + 2**31) % 2**32 - 2**31
 
 
-def draw_wrap(row: int, row_stride: int) -> Picture:
-    """Where `row * row_stride` points, and where it points after it was computed in 32 bits.
+def draw_wrap(number: int, stride: int, what: str = "row") -> Picture:
+    """Where `number * stride` points, and where it points after it was computed in 32 bits. `what` has this number.
 
     >>> draw_wrap(3, 2**30)
     <Picture: 3 · 1073741824 = 3221225472, in int32 -1073741824>
     """
-    true, wrapped = row * row_stride, wrap_int32(row * row_stride)
+    true, wrapped = number * stride, wrap_int32(number * stride)
     low, high = -(2**31), max(2**32, true + 2**29)
     canvas = Canvas(24, 6.6)
 
     def at(value: int) -> float:
         return 0.5 + (value - low) / (high - low) * 23
 
-    canvas.text(0, 0.2, f"row {row} times a stride of {row_stride:,} elements", bold=True)
-    words = f"{row} · {row_stride:,} = {true:,}"
+    canvas.text(0, 0.2, f"{what} {number:,} times a stride of {stride:,} elements", bold=True)
+    words = f"{number:,} · {stride:,} = {true:,}"
     if wrapped != true:
         words += f", but int32 makes it {wrapped:,}"
     canvas.text(0, 1.2, words)
@@ -177,7 +177,7 @@ def draw_wrap(row: int, row_stride: int) -> Picture:
     if wrapped != true:
         canvas.arrow((at(wrapped), y - 1.2), (at(wrapped), y), ink=ALARM, line=2)
         canvas.text(at(wrapped), y - 1.6, "computed", align="center", size=9, ink=ALARM, bold=True)
-    return canvas.finish(f"{row} · {row_stride} = {true}" + (f", in int32 {wrapped}" if wrapped != true else ""))
+    return canvas.finish(f"{number} · {stride} = {true}" + (f", in int32 {wrapped}" if wrapped != true else ""))
 
 
 def _place(index: tuple[int, int], stride: tuple[int, int], offset: int) -> int:

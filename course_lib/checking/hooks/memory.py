@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import triton.runtime.interpreter as interp
 
+from course_lib.checking.events import Update
 from course_lib.checking.hooks.frames import answer_frame
 from course_lib.checking.hooks.model import Access, BoolArray, LaunchState, Observer, state
 from course_lib.checking.hooks.pointers import VIEWS
@@ -88,7 +89,9 @@ def _patch_stores(builder: Any) -> None:
         if broken_lanes(ptrs, active) is not None:
             assert launch.promise is not None
             observer.broken_promise(launch.promise, certain=True)
-        inside = _observe(observer, launch, kind, ptrs, active, True, self.grid_idx, stored)
+        inside = _observe(
+            observer, launch, kind, ptrs, active, True, self.grid_idx, stored, "exchange" if _Current.atomic else ""
+        )
         return store(self, ptrs, value, _handle_of(active & inside), *args, **kwargs)
 
     interp.TritonSemantic.store = of_values
@@ -105,9 +108,11 @@ def _patch_atomics(builder: Any) -> None:
             return rmw(self, op, ptr, value, mask, *args, **kwargs)
         active = _mask_of(ptr, mask)
         only_within = any(str(argument).endswith(".CTA") for argument in args)  # no atomic with regard to other programs
-        inside = _observe(observer, launch, "store" if only_within else "atomic", ptr, active, True, self.grid_idx)
+        kind, exchanges = "store" if only_within else "atomic", str(op).endswith("XCHG")
+        update: Update = "exchange" if exchanges else "combine"
+        inside = _observe(observer, launch, kind, ptr, active, True, self.grid_idx, update=update)
         given, number = value, value.data.dtype
-        if str(op).endswith("XCHG") and number.kind == "f":  # the interpreter exchanges integers only
+        if exchanges and number.kind == "f":  # the interpreter exchanges integers only
             given = interp.TensorHandle(value.data.view(f"i{number.itemsize}"), value.dtype)
         before = rmw(self, op, ptr, given, _handle_of(active & inside), *args, **kwargs)
         return before if given is value else interp.TensorHandle(before.data.view(number), before.dtype)
@@ -117,7 +122,7 @@ def _patch_atomics(builder: Any) -> None:
         observer, launch = state.observer, state.launch
         if observer is None or launch is None:
             return cas(self, ptr, cmp, value, *args, **kwargs)
-        inside = _observe(observer, launch, "atomic", ptr, _mask_of(ptr, None), True, self.grid_idx)
+        inside = _observe(observer, launch, "atomic", ptr, _mask_of(ptr, None), True, self.grid_idx, update="compare")
         found = np.full(ptr.data.shape, observer.poison(cmp.data.dtype), dtype=cmp.data.dtype)
         if inside.any():  # there is no mask to leave the stray lanes out with
             lanes = (interp.TensorHandle(_lanes(one, inside), one.dtype) for one in (ptr, cmp, value))
@@ -167,6 +172,7 @@ def _observe(
     other: bool,
     program: Any,
     stored: np.ndarray | None = None,
+    update: Update = "",
 ) -> BoolArray:
     """Find out which lanes lie inside the view that their pointer came from, tell the observer, and return them."""
     width = max(1, ptrs.get_element_ty().primitive_bitwidth // 8)
@@ -192,7 +198,8 @@ def _observe(
         each = max(1, width // place.itemsize)
         begins_within = (addresses[mine & ~inside] - np.uint64(place.address)) % np.uint64(place.itemsize)
         told = 0 if begins_within.any() else width
-        observer.access(launch, Access(kind, program, view, offsets, inside, mine, other, frame, each, told, stored))
+        access = Access(kind, program, view, offsets, inside, mine, other, frame, each, told, stored, update)
+        observer.access(launch, access)
     return inside_any
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from course_lib.checking.events import IntArray
+from course_lib.checking.events import IntArray, Update
 from course_lib.errors import PlainError
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
@@ -107,6 +107,7 @@ class Access:
     each: int = 1
     width: int = 0
     stored: np.ndarray | None = None
+    update: Update = ""
 
     def elements(self, lanes: BoolArray) -> IntArray:
         """The elements that these lanes touch, lane after lane."""

@@ -20,12 +20,23 @@ def inputs_shown(exercise: Exercise, case: CaseRun) -> Callable[[tuple[int, ...]
     def shown(index: tuple[int, ...]) -> str:
         place = ", ".join(map(str, index))
         values = [
-            f"{name}[{place}] = {float(value[index]):.7g}" if isinstance(value, torch.Tensor) else f"{name} = {value:.7g}"
+            f"{name}[{place}] = {spelled(value[index].item())}"
+            if isinstance(value, torch.Tensor)
+            else f"{name} = {spelled(value)}"
             for name, value in zip(exercise.parameters, case.arguments, strict=True)
         ]
         return f", with {', '.join(values)}"
 
     return shown
+
+
+def spelled(value: float | int) -> str:
+    """A number in digits: a whole one to its last, another one with seven.
+
+    >>> spelled(4611686014132420609), spelled(1 / 3)
+    ('4611686014132420609', '0.3333333')
+    """
+    return str(value) if isinstance(value, int) else f"{value:.7g}"
 
 
 def _is_elementwise(exercise: Exercise, case: CaseRun) -> bool:

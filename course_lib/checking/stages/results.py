@@ -15,7 +15,7 @@ from course_lib.checking.findings import Finding
 from course_lib.checking.outcome import Call
 from course_lib.checking.plain_numbers import Numbers, as_numbers
 from course_lib.checking.reading import Text
-from course_lib.checking.stages.inputs import as_it_was, inputs_shown
+from course_lib.checking.stages.inputs import as_it_was, inputs_shown, spelled
 from course_lib.checking.stages.work import CaseRun, Work
 
 ORDERS = {"backward": "with the programs run from the last to the first", "shuffled": "with the programs run in another order"}
@@ -120,7 +120,7 @@ def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
         count=mismatch.count,
         details=(_uninitialized(*unwritten),) if unwritten else (),
         values=tuple(
-            f"{_place(case, index)}got {one:.7g}, expected {wanted:.7g}{shown(index)}"
+            f"{_place(case, index)}got {spelled(one)}, expected {spelled(wanted)}{shown(index)}"
             for index, one, wanted in mismatch.examples
         ),
         evidence={

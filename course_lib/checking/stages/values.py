@@ -24,7 +24,8 @@ def values(work: Work) -> list[Finding]:
     """Compare the results with the reference, computed here on inputs that the answer never touched.
 
     A case of a few elements shows no pattern, so the smallest of those is reported whose difference has the shape that is
-    recognised most often; but places that few of the larger cases show are chance. That all elements are the same
+    recognised most often; but places that few of the larger cases show are chance. NaN is none, however small the case: where
+    the smallest one has it, that is reported. That all elements are the same
     explains something only if it is so in every case that has three or more and expects different ones. Inputs of
     special values, infinities among them, are looked at once ordinary numbers are right.
     """
@@ -32,6 +33,8 @@ def values(work: Work) -> list[Finding]:
     found = [finding for finding in found if finding.kind != "no_verdict"] or found[:1]  # what is surely wrong comes first
     for kind_of_inputs in ("finite", "ordinary"):
         found = [finding for finding in found if finding.evidence.get(kind_of_inputs, False)] or found
+    if found and found[0].kind == "nan":
+        return found[:1]
     shapes = Counter(finding.kind for finding in found if finding.kind != "mismatch")
     if any(finding.kind != "constant" and finding.evidence.get("varied", False) for finding in found):
         del shapes["constant"]

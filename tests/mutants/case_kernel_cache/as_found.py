@@ -1,5 +1,6 @@
 """As it was found after the first mend: block size, dtype and columns are in the key; strides and addresses are not."""
 # expect: crash
+# hint: Strides and addresses count
 
 import torch
 import triton

@@ -11,7 +11,7 @@ def online_softmax_kernel(x_ptr, out_ptr, x_row_stride, out_row_stride, n_cols, 
     row = tl.program_id(axis=0)
     lanes = tl.arange(0, BLOCK_SIZE)
     x_row = x_ptr + row * x_row_stride
-    best = tl.full([BLOCK_SIZE], -3e38, dtype=tl.float32)
+    best = tl.full([BLOCK_SIZE], -3.4028234663852886e38, dtype=tl.float32)
     total = tl.zeros([BLOCK_SIZE], dtype=tl.float32)
     for start in tl.range(0, BLOCK_SIZE, BLOCK_SIZE):
         columns = start + lanes

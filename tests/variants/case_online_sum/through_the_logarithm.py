@@ -1,4 +1,4 @@
-"""The sum is merged as a logarithm, and the division is a subtraction."""
+"""The sum is merged as a logarithm, the division is a subtraction, and lanes begin at −∞ and take care of it."""
 
 import torch
 import triton
@@ -10,13 +10,14 @@ def online_softmax_kernel(x_ptr, out_ptr, x_row_stride, out_row_stride, n_cols, 
     row = tl.program_id(axis=0)
     lanes = tl.arange(0, BLOCK_SIZE)
     x_row = x_ptr + row * x_row_stride
-    best = tl.full([BLOCK_SIZE], -3e38, dtype=tl.float32)
+    best = tl.full([BLOCK_SIZE], -float("inf"), dtype=tl.float32)
     total = tl.zeros([BLOCK_SIZE], dtype=tl.float32)
     for start in tl.range(0, n_cols, BLOCK_SIZE):
         columns = start + lanes
         x = tl.load(x_row + columns, mask=columns < n_cols, other=-float("inf"))
         larger = tl.maximum(best, x)
-        total = total * tl.exp(best - larger) + tl.exp(x - larger)
+        base = tl.where(larger == -float("inf"), 0.0, larger)
+        total = total * tl.exp(best - base) + tl.exp(x - base)
         best = larger
     largest = tl.max(best, axis=0)
     denominator = tl.sum(total * tl.exp(best - largest), axis=0)

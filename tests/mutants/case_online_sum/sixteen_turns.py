@@ -1,0 +1,36 @@
+"""The loops end after 16 blocks, whatever the length of the row."""
+# expect: unwritten, tail, first_block_only, scaled, mismatch
+# hint: How many turns
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def online_softmax_kernel(x_ptr, out_ptr, x_row_stride, out_row_stride, n_cols, BLOCK_SIZE: tl.constexpr):
+    row = tl.program_id(axis=0)
+    lanes = tl.arange(0, BLOCK_SIZE)
+    x_row = x_ptr + row * x_row_stride
+    best = tl.full([BLOCK_SIZE], -3.4028234663852886e38, dtype=tl.float32)
+    total = tl.zeros([BLOCK_SIZE], dtype=tl.float32)
+    for start in tl.range(0, tl.minimum(n_cols, 16 * BLOCK_SIZE), BLOCK_SIZE):
+        columns = start + lanes
+        x = tl.load(x_row + columns, mask=columns < n_cols, other=-float("inf"))
+        larger = tl.maximum(best, x)
+        total = total * tl.exp(best - larger) + tl.exp(x - larger)
+        best = larger
+    largest = tl.max(best, axis=0)
+    denominator = tl.sum(total * tl.exp(best - largest), axis=0)
+    for start in tl.range(0, tl.minimum(n_cols, 16 * BLOCK_SIZE), BLOCK_SIZE):
+        columns = start + lanes
+        x = tl.load(x_row + columns, mask=columns < n_cols, other=-float("inf"))
+        share = tl.exp(x - largest) / denominator
+        tl.store(out_ptr + row * out_row_stride + columns, share, mask=columns < n_cols)
+
+
+def case_online_sum(x):
+    n_rows, n_cols = x.shape
+    out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    online_softmax_kernel[(n_rows,)](x, out, x.stride(0), out.stride(0), n_cols, BLOCK_SIZE=64)
+    return out

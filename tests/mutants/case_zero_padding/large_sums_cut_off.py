@@ -1,0 +1,25 @@
+"""A sum is held to be 1000 at most, and can be as large as the row is long."""
+# expect: mismatch, scaled, constant
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def log_sum_kernel(x_ptr, out_ptr, row_stride, column_stride, n_cols, BLOCK_SIZE: tl.constexpr):
+    row = tl.program_id(axis=0)
+    columns = tl.arange(0, BLOCK_SIZE)
+    mask = columns < n_cols
+    x_ptrs = x_ptr + row * row_stride + columns * column_stride
+    x = tl.load(x_ptrs, mask=mask, other=-float("inf"))
+    largest = tl.max(x, axis=0)
+    total = tl.sum(tl.exp(x - largest), axis=0)
+    tl.store(out_ptr + row, largest + tl.log(tl.minimum(total, 1000.0)))
+
+
+def case_zero_padding(x):
+    n_rows, n_cols = x.shape
+    out = torch.empty(n_rows, dtype=x.dtype, device=x.device)
+    log_sum_kernel[(n_rows,)](x, out, *x.stride(), n_cols, BLOCK_SIZE=triton.next_power_of_2(n_cols))
+    return out
