@@ -59,6 +59,8 @@ REFUSED = {
     "an f-string of a value": (with_lines("    s = f'{pid}'"), "s = f'{pid}'"),
     "a try": (with_lines("    try:\n        y = 1\n    except ValueError:\n        y = 2"), "try:"),
     "an if on a tile": (with_lines("    if offsets < n:\n        pid = 3"), "if offsets < n:"),
+    "a choice by a tile": (with_lines("    pid = 3 if offsets < n else 4"), "pid = 3 if offsets < n else 4"),
+    "a number summed up": (with_lines("    pid += tl.sum(n + 1)"), "pid += tl.sum(n + 1)"),
     "a chained comparison": (with_lines("    mask = 0 <= offsets < n"), "mask = 0 <= offsets < n"),
     "a name set in one branch": (
         with_lines("    if n > 0:\n        scale = 2").replace("2 * x", "scale * x"),

@@ -24,6 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import triton
 from triton import AsyncCompileMode, FutureKernel
 from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
 from triton.runtime._async_compile import active_mode
@@ -248,20 +249,49 @@ def _finished(compiled: Any) -> Any:
 
 
 def explained(error: Exception) -> tuple[str, dict[str, Any]]:
-    """The innermost reason for a refusal, and where it arose if that is known: `line` or `elsewhere` of `DoesNotCompile`."""
-    located: BaseException = error
-    while isinstance(located.__cause__, CompilationError):
-        located = located.__cause__
-    text = getattr(located, "error_message", None) or str(located.args[0] if len(located.args) == 1 else located)
-    function, line = _function_and_line(located)
+    """The innermost reason for a refusal, and where it arose if that is known: `line` or `elsewhere` of `DoesNotCompile`.
+
+    A fault in a function of Triton's own is placed where the answer calls it.
+    """
+    chain: list[BaseException] = [error]
+    while isinstance(chain[-1].__cause__, CompilationError):
+        chain.append(chain[-1].__cause__)
+    innermost = chain[-1]
+    text = getattr(innermost, "error_message", None) or str(innermost.args[0] if len(innermost.args) == 1 else innermost)
+    if text == UNEXPLAINED and (complaint := _complaint()):
+        return complaint
+    return _plain(str(text)), next((place for link in reversed(chain) if (place := _place(link))), {})
+
+
+UNEXPLAINED = "error encountered during parsing"
+"""All that Triton's error says where MLIR found the fault; the fault and its line have been printed."""
+
+
+def _complaint() -> tuple[str, dict[str, Any]] | None:
+    """What MLIR first printed of a fault in the code that was made of a kernel, and the line if it is the answer's."""
+    printed = Path("printed.txt").read_text(errors="replace")
+    if not (first := re.search(r"^(/.+):(\d+):\d+: error: (.+)$", printed, re.MULTILINE)):
+        return None
+    own = first[1] == str(Path(ANSWER_FILE).resolve())
+    return first[3], {"line": int(first[2])} if own else {}
+
+
+def _place(error: BaseException) -> dict[str, Any]:
+    """Where a fault is: a line of the answer, or of a file that is not Triton's own. Empty if it is not known."""
+    function, line = _function_and_line(error)
     if function is None or line is None:
-        return _plain(str(text)), {}
+        return {}
     file = function.fn.__code__.co_filename
+    if file.startswith(TRITON):
+        return {}
     decorators = itertools.takewhile(lambda text: not text.lstrip().startswith("def "), function.raw_src)
     number = function.starting_line_number + len(list(decorators)) + line - 1
     if file == str(Path(ANSWER_FILE).resolve()):
-        return _plain(str(text)), {"line": number}
-    return _plain(str(text)), {"elsewhere": (Path(file).name, number, linecache.getline(file, number).strip())}
+        return {"line": number}
+    return {"elsewhere": (Path(file).name, number, linecache.getline(file, number).strip())}
+
+
+TRITON = str(Path(triton.__file__).parent)
 
 
 def _function_and_line(error: BaseException) -> tuple[JITCallable | None, int | None]:
