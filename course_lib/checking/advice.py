@@ -144,6 +144,9 @@ MESSAGES = {
     "a GPU would go on, with other memory": (
         "How many elements does the array need, and which threads touch it? Give it one for each warp."
     ),
+    "has done already what exercises ask for": (
+        "What the course has finished is there to be compared with, in a cell of its own. Write the exercise's part yourself."
+    ),
     "is not defined": (
         "Is the name spelt as where it was set? One that is first set inside an `if` or a loop of a kernel does not exist "
         "after it."

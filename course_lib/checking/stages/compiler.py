@@ -28,7 +28,7 @@ def compiler(work: Work) -> list[Finding]:
         cases, targets = [case for case in cases if case.label == wrong[0].case], targets[-1:]
     arguments = [case.arguments for case in cases]
     asks = work.exercise.compiled_code is not None
-    outcome = sandbox.run(work.bundle, arguments, mode="compile", targets=targets, limits=limits, code=asks)
+    outcome = sandbox.run(work.bundle, arguments, mode="compile", targets=targets, limits=limits, code=asks, exercise=True)
     work.code = {(cases[number].label, target): code for (target, number), code in outcome.code.items()}
     failure = outcome.failure
     case = cases[failure.case].label if failure and 0 <= failure.case < len(cases) else None
