@@ -40,8 +40,6 @@ from course_lib.checking.pretend_gpu import PretendGpu
 
 AT_ONCE = min(4, len(os.sched_getaffinity(0)))
 """How many kernels are compiled at the same time."""
-PATIENCE = 20.0
-"""Seconds that one kernel may take to compile. Most take a tenth of one; a tile of 2¹⁸ elements takes most of a minute."""
 
 _run, _tune, _bench, _parse = JITFunction.run, Autotuner.run, Autotuner._bench, JITCallable.parse
 _do_bench = vars(Autotuner)["do_bench"]
@@ -89,7 +87,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
             pretend_gpu.install(target)
             active_mode.set(AsyncCompileMode(pool))
             for waits in (False, True):
-                compiler = _Compiler(target, where, waits, reader)
+                compiler = _Compiler(target, where, waits, reader, request["limits"]["kernel_seconds"])
                 with PretendGpu():
                     answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
                     for number, values in enumerate(request["cases"]):
@@ -113,8 +111,9 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
 class _Compiler:
     """Takes the place of Triton's launches, for one target; `compiled` holds (target, case, kernel) of those waited for."""
 
-    def __init__(self, target: int, where: Whereabouts, waits: bool, reader: Reader | None) -> None:
+    def __init__(self, target: int, where: Whereabouts, waits: bool, reader: Reader | None, patience: float) -> None:
         self.target = target
+        self.patience = patience
         self.where = where
         self.waits = waits
         self.reader = reader
@@ -154,7 +153,7 @@ class _Compiler:
             compiled = _run(kernel, *args, grid=grid, warmup=True, **kwargs)
             if self.queueing or not (self.waits or self.benching or warmup):
                 return None
-            compiled = _finished(compiled)
+            compiled = _finished(compiled, self.patience)
         except Exception as error:
             if not self.tuning and not self.queueing:
                 self.refuse(kernel, error)
@@ -209,7 +208,7 @@ class _Compiler:
         details = {"target": self.target, "kernel": kernel.__name__, "line": self.where.line, "by_triton": not slow}
         refusal: Exception
         if slow:
-            refusal = DoesNotCompile(f"compiling had not finished after {PATIENCE:.0f} s", **details)
+            refusal = DoesNotCompile(f"compiling had not finished after {self.patience:.0f} s", **details)
         elif own_trouble(error):
             refusal = CompilerUnavailable(f"{type(error).__name__}: {error}")
         else:
@@ -235,11 +234,11 @@ def _parse_alone(function: JITCallable) -> ast.Module:
         return _parse(function)
 
 
-def _finished(compiled: Any) -> Any:
-    """The compiled kernel, once it is there and known to fit the GPU."""
+def _finished(compiled: Any, patience: float) -> Any:
+    """The compiled kernel, once it is there and known to fit the GPU; `TimeoutError` if it is not there in so many seconds."""
     if isinstance(compiled, FutureKernel):
         if compiled.future is not None:  # Triton 3.9 drops it when it is done
-            compiled.future.result(PATIENCE)
+            compiled.future.result(patience)
         compiled = compiled.result()
     compiled._init_handles()
     return compiled
