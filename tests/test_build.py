@@ -145,6 +145,13 @@ def test_an_unknown_cell_option_is_refused(root: Path) -> None:
         sources.read_source(path)
 
 
+def test_a_cell_to_be_hidden_is_folded_up_in_jupyterlab(root: Path) -> None:
+    path = root / "lessons" / "01_tiny.md"
+    path.write_text(LESSON.replace("[raises-exception]", "[hide-input, raises-exception]"))
+    code = [cell.metadata for cell in sources.read_source(path).cells if cell.cell_type == "code"]
+    assert [cell.get("jupyter") for cell in code] == [None, {"source_hidden": True}]
+
+
 def test_a_lesson_that_raises_fails_the_build_and_names_the_line(root: Path) -> None:
     (root / "lessons" / "01_tiny.md").write_text(LESSON.replace(":tags: [raises-exception]\n", ""))
     with pytest.raises(SourceError, match=r"(?s)01_tiny\.md:9: a cell raised an error:.*ValueError: on purpose"):
