@@ -26,7 +26,7 @@ BLANK = ("# YOUR CODE HERE", "raise NotImplementedError()")
 EXERCISES_SUFFIX = ".exercises"
 KEPT_METADATA = ("name", "reason", "tags")
 HIDE_INPUT = "hide-input"
-"""The tag of a cell whose source is folded away. Books know the tag; JupyterLab has an option of its own for it."""
+"""The tag of a cell whose code is folded up. JupyterLab has an option of its own for that."""
 NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {
