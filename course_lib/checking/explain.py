@@ -190,9 +190,9 @@ def _unknown_name(trouble: Trouble) -> str | None:
     if not (match := re.fullmatch(r"name '(\w+)' is not defined|(\w+) is not defined", trouble.message)):
         return None  # the one is Python's message, the other that of Triton's compiler
     name = match[1] or match[2]
+    if trouble.in_kernel and name not in _FOR_KERNELS and name in _IMPORTS.keys() | _BUILTINS:
+        return advice.TL_ONLY
     if name in _IMPORTS:
-        if trouble.in_kernel and name not in _FOR_KERNELS:
-            return advice.TL_ONLY
         rounding = " To round up, `triton.cdiv(n, BLOCK_SIZE)` needs none." if "ceil" in trouble.line else ""
         return f"`{_IMPORTS[name]}` is missing.{rounding}"
     if trouble.clues.get("language") and (trouble.in_kernel or name in _IN_PYTHON):
@@ -296,6 +296,39 @@ def _name_called(trouble: Trouble) -> str | None:
 def _called(trouble: Trouble) -> str:
     name = _name_called(trouble)
     return f"`tl.{name}`" if name else "This function"
+
+
+_FOR_TILES = {
+    "abs": "`tl.abs(x)`",
+    "pow": "`x * x` for a square, or `tl.exp(y * tl.log(x))`",
+    "round": "`tl.floor(x + 0.5)`",
+    "float": "`tl.cast(x, tl.float32)`",
+    "int": "`tl.cast(x, tl.int32)`",
+    "bool": "`x != 0`",
+    "len": "the constant that the tile was made with, such as `BLOCK_SIZE`",
+    "sum": "`tl.sum(x, axis=0)`",
+    "max": "`tl.max(x, axis=0)`",
+    "min": "`tl.min(x, axis=0)`",
+    "any": "`tl.max(mask.to(tl.int32), axis=0) == 1`",
+    "all": "`tl.min(mask.to(tl.int32), axis=0) == 1`",
+}
+_NOT_FOR_TILES = (
+    r"bad operand type for|__round__|has no len\(\)|is not iterable|lanes is no single number|for \*\* or pow|'__pow__'|"
+    r"\w+\(\) argument must be|\w+ is not defined$|requires at least 2 values"
+)
+
+
+def _python_on_a_tile(trouble: Trouble) -> str | None:
+    """`abs(x)`, `sum(x)`, `float(n)`, `x ** 2` in a kernel."""
+    if not trouble.in_kernel or not re.search(_NOT_FOR_TILES, trouble.message):
+        return None
+    called = (name for name in _FOR_TILES if re.search(rf"(?<![.\w]){name}\(", trouble.line))
+    if (name := next(called, "pow" if "**" in trouble.line else None)) is None:
+        return None
+    if trouble.message.endswith(" is not defined") and not trouble.message.startswith(f"{name} "):
+        return None  # another name
+    written = "`**`" if f"{name}(" not in trouble.line else f"`{name}`"
+    return f"Python's {written} is not for tiles, nor for what a kernel has computed. Write {_FOR_TILES[name]}."
 
 
 def _method_of_torch(trouble: Trouble) -> str | None:
@@ -405,10 +438,11 @@ def _axis_too_many(trouble: Trouble) -> str | None:
 RULES: tuple[Rule, ...] = (
     _for_kernels_only,
     _wrong_call,
+    _size_of_a_pointer,
+    _python_on_a_tile,
     _unknown_in_module,
     _unknown_module,
     _unknown_name,
-    _size_of_a_pointer,
     _number_as_pointer,
     _whole_number,
     _number_as_tile,
