@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from course_lib.grading.command import grade
+from course_lib.grading.command import UNJUDGED, grade
 
 if TYPE_CHECKING:
     from course_lib.checking.findings import Report
@@ -35,7 +35,7 @@ app = typer.Typer(
 
 app.command()(grade)
 
-FAILED, UNJUDGED = 1, 2
+FAILED = 1
 COLOURS = {"stops": "red", "limits": "yellow", "note": "cyan"}
 
 

@@ -9,7 +9,7 @@ import pytest
 from course_lib import catalog
 from course_lib.checking.advice import GENERAL
 from course_lib.checking.check import check_file
-from course_lib.checking.explain import of_timeout
+from course_lib.checking.explain import Trouble, of_error, of_timeout
 from course_lib.checking.findings import Report
 from course_lib.checking.notebook import bundle_notebook
 from course_lib.checking.reading import Text
@@ -57,6 +57,19 @@ MISTAKES: dict[str, tuple[str, str, str, str]] = {
     "NumPy in a kernel": ("2.0 * x", "np.add(x, x)", "does_not_compile", "NumPy"),
     "a misspelt name": ("2.0 * x", "2.0 * y", "crash", "spelt"),
     "if on a tile": (STORE, f"if mask:\n        {STORE}", "does_not_compile", "`tl.where`"),
+    "a choice by a tile": ("2.0 * x", "(2.0 * x if x > 0 else x + x)", "does_not_compile", "`tl.where`"),
+    "a loop while a tile": (STORE, f"while x < 0:\n        x += 1\n    {STORE}", "crash", "`tl.where`"),
+    "math in a kernel": ("2.0 * x", "math.sqrt(4.0) * x", "does_not_compile", "`math.exp` is `tl.exp`"),
+    "Python's abs of a tile": ("2.0 * x", "2.0 * abs(x)", "crash", "`tl.abs(x)`"),
+    "a power of a tile": ("2.0 * x", "2.0 * x ** 1", "crash", "`x * x` for a square"),
+    "Python's sum of a tile": ("2.0 * x", "x + sum(x)", "crash", "`tl.sum(x, axis=0)`"),
+    "a tile as Python's float": ("2.0 * x", "2.0 * float(x)", "crash", "`tl.cast(x, tl.float32)`"),
+    "a length as Python's float": ("2.0 * x", "2.0 * x + 0.0 * float(n)", "does_not_compile", "`tl.cast(x, tl.float32)`"),
+    "the truth of a sum": (STORE, f"if bool(tl.sum(x)):\n        x = x + 0\n    {STORE}", "does_not_compile", "`x != 0`"),
+    "the root of a whole number": ("2.0 * x", "tl.sqrt(4) * x", "crash", "`tl.sqrt` takes fp32"),
+    "the root of a length": ("2.0 * x", "tl.sqrt(n) * x", "crash", "`tl.cast(n, tl.float32)`"),
+    "the sum of a number": ("2.0 * x", "tl.sum(2.0) * x", "crash", "`tl.sum` takes tiles"),
+    "the sum of a length": ("2.0 * x", "tl.sum(n + 1) * x", "does_not_compile", "`tl.sum` takes tiles"),
     "a returned value": (STORE, "return 2.0 * x", "does_not_compile", "`tl.store`"),
     "a block of 100": ("128", "100", "crash", "power of two"),
     "no store": (STORE, "pass", "unwritten", "`tl.store(out_ptr + offsets, value, mask=mask)`"),
@@ -243,6 +256,28 @@ def test_the_hint_fits_the_slip(what: str, tmp_path: Path) -> None:
     assert not report.passed
     assert (report.findings[0].kind, words in (report.hint or "")) == (kind, True), report
     assert GENERAL["crash"] != report.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "in_kernel", "words"),
+    [
+        ("F", False, "`import torch.nn.functional as F`"),
+        ("tl", True, "`import triton.language as tl`"),
+        ("np", True, "nothing of torch, NumPy"),
+        ("sorted", True, "functions of `tl`"),
+        ("trition", False, "Did you mean `triton`?"),
+        ("PLACSE", False, "Did you mean `PLACES`?"),
+        ("decimals", False, "Did you mean `decimal`?"),
+        ("pirnt", False, "Did you mean `print`?"),
+        ("cdiv", False, "`triton.cdiv(…)`"),
+        ("cdiv", True, "`tl.cdiv`"),
+    ],
+)
+def test_a_name_that_is_not_there_leads_to_its_import_or_to_the_nearest(name: str, in_kernel: bool, words: str) -> None:
+    text = Text("import decimal\nPLACES = 3\ndef double(x): ...")
+    for message in (f"name '{name}' is not defined", f"{name} is not defined"):
+        trouble = Trouble(message, "", "double", in_kernel, text, "double", clues={"language": name == "cdiv"})
+        assert words in (of_error(trouble) or "")
 
 
 @pytest.mark.parametrize(

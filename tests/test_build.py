@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from tools import build, sources
+from tools import book, build, sources
 from tools.lab import keep_python_version
 from tools.sources import SourceError, fill_blanks
 
@@ -143,6 +143,16 @@ def test_an_unknown_cell_option_is_refused(root: Path) -> None:
     path.write_text(LESSON.replace(":name: breaks", ":nmae: breaks"))
     with pytest.raises(SourceError, match="unknown cell option nmae"):
         sources.read_source(path)
+
+
+def test_a_cell_to_be_hidden_is_folded_up_in_jupyterlab_and_in_the_book(root: Path) -> None:
+    path = root / "lessons" / "01_tiny.md"
+    path.write_text(LESSON.replace("[raises-exception]", "[hide-input, raises-exception]"))
+    notebook = sources.read_source(path)
+    code = [cell.metadata for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.get("jupyter") for cell in code] == [None, {"source_hidden": True}]
+    page = book.as_html(notebook, "Tiny")
+    assert page.count("<details") == 1 and page.index("object") < page.index("<details") < page.index("on purpose")
 
 
 def test_a_lesson_that_raises_fails_the_build_and_names_the_line(root: Path) -> None:

@@ -176,6 +176,10 @@ FORGERIES = {
     "import the checker": Cheat("crash", first="from course_lib.checking import recorder"),
     "import the references": Cheat("crash", "from course_lib import catalog; return catalog.exercise('double').reference(x)"),
     "import the references by name": Cheat("crash", "__import__('importlib').import_module('course_lib.catalog.lesson_00')"),
+    "import a finished kernel": Cheat("crash", first="from course_lib.kernels.softmax import softmax"),
+    "import a finished kernel by name": Cheat("crash", "__import__('importlib').import_module('course_lib.kernels.matmul')"),
+    "import what an exercise asks for": Cheat("crash", "from course_lib.machine import occupancy"),
+    "call what an exercise asks for": Cheat("crash", "import course_lib; course_lib.occupancy(None)"),
     "find the checker among the modules": Cheat(
         "scaled", "assert not [name for name in sys.modules if name.startswith(('course_lib.checking', 'course_lib.catalog'))]"
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,8 @@ REFUSED = {
     "an f-string of a value": (with_lines("    s = f'{pid}'"), "s = f'{pid}'"),
     "a try": (with_lines("    try:\n        y = 1\n    except ValueError:\n        y = 2"), "try:"),
     "an if on a tile": (with_lines("    if offsets < n:\n        pid = 3"), "if offsets < n:"),
+    "a choice by a tile": (with_lines("    pid = 3 if offsets < n else 4"), "pid = 3 if offsets < n else 4"),
+    "a number summed up": (with_lines("    pid += tl.sum(n + 1)"), "pid += tl.sum(n + 1)"),
     "a chained comparison": (with_lines("    mask = 0 <= offsets < n"), "mask = 0 <= offsets < n"),
     "a name set in one branch": (
         with_lines("    if n > 0:\n        scale = 2").replace("2 * x", "scale * x"),
@@ -237,13 +240,14 @@ def test_an_answer_that_ends_the_process_of_the_compiler_does_not_pass(judged: C
     assert "while its kernels were being compiled" in report.findings[0].message
 
 
-def test_a_tile_too_large_to_compile_in_time_is_named(judged: Callable[[str], Report]) -> None:
+def test_a_tile_too_large_to_compile_in_time_is_named(judged: Callable[[str], Report], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "Limits", partial(sandbox.Limits, kernel_seconds=2))
     report = judged(DOUBLE.replace("64", "262144"))
     assert [finding.kind for finding in report.findings] == ["does_not_compile"]
     finding = report.findings[0]
     assert finding.kernel == "double_kernel" and finding.source is not None
     assert finding.source.text.startswith("double_kernel[")
-    assert "compiling had not finished" in finding.message and "tile too large" in (finding.advice or "")
+    assert "compiling had not finished after 2 s" in finding.message and "tile too large" in (finding.advice or "")
 
 
 @pytest.mark.parametrize("spent", ["cpu", "wall"])

@@ -313,8 +313,9 @@ def _may_have_namespaces() -> bool:
 
 
 HARMLESS = {
-    "the names that lessons import": "    import course_lib\n    from course_lib import check, device, hint, quiz, trace",
-    "figures": "    from course_lib.figures import draw_accesses, draw_blocks",
+    "the names that lessons import": "    import course_lib\n    from course_lib import check, hint, occupancy, quiz, trace",
+    "figures": "    from course_lib.figures import draw_accesses, draw_blocks, draw_occupancy",
+    "facts about GPUs": "    from course_lib.machine.specs import find_gpu\n    find_gpu('T4')",
     "temporary files": "    import tempfile\n    with tempfile.NamedTemporaryFile('w') as file: file.write('note')",
     "a cache at home": "    os.makedirs(os.path.expanduser('~/.cache/notes'))",
     "a program": "    import subprocess\n    subprocess.run(['true'], check=True, stdout=subprocess.DEVNULL)",
@@ -324,4 +325,9 @@ HARMLESS = {
 
 @pytest.mark.parametrize("what", HARMLESS)
 def test_what_does_no_harm_works(bundled: Maker, what: str) -> None:
-    assert sandbox.run(bundled(f"{HARMLESS[what]}\n{RIGHT}"), [(torch.ones(3),)]).failure is None
+    assert sandbox.run(bundled(f"{HARMLESS[what]}\n{RIGHT}"), [(torch.ones(3),)], exercise=True).failure is None
+
+
+def test_what_is_no_answer_to_an_exercise_may_use_finished_kernels(bundled: Maker) -> None:
+    imports = "    from course_lib.kernels.softmax import softmax\n    from course_lib.machine.occupancy import occupancy\n"
+    assert sandbox.run(bundled(imports + RIGHT), [(torch.ones(3),)]).failure is None

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+from jinja2 import DictLoader
 from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 
@@ -57,9 +58,23 @@ def render(root: Path, book: Path) -> list[Path]:
     return pages
 
 
+FOLDING = """\
+{% extends "lab/index.html.j2" %}
+{% block input %}
+{% if cell.metadata.get("jupyter", {}).get("source_hidden") %}
+<details style="flex: 1; min-width: 0"><summary>Code</summary>{{ super() }}</details>
+{% else %}
+{{ super() }}
+{% endif %}
+{% endblock input %}
+"""
+"""nbconvert's page, but for code that is to be hidden: JupyterLab folds it up, and nbconvert would show it."""
+
+
 def as_html(notebook: NotebookNode, title: str) -> str:
     """A page whose links between notebooks, and to INDEX.md, lead from page to page."""
-    text, _ = HTMLExporter().from_notebook_node(notebook, {"metadata": {"name": title}})
+    exporter = HTMLExporter(extra_loaders=[DictLoader({"folding": FOLDING})], template_file="folding")
+    text, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": title}})
     text = re.sub(r'href="([^":]+)\.ipynb(#[^"]*)?"', r'href="\1.html\2"', text)
     return re.sub(rf'href="((?:\.\./)*){re.escape(index.NAME)}"', rf'href="\1{WORDS}"', text)
 

@@ -25,6 +25,8 @@ BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BLANK = ("# YOUR CODE HERE", "raise NotImplementedError()")
 EXERCISES_SUFFIX = ".exercises"
 KEPT_METADATA = ("name", "reason", "tags")
+HIDE_INPUT = "hide-input"
+"""The tag of a cell whose code is folded up. JupyterLab has an option of its own for that."""
 NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {
@@ -60,6 +62,8 @@ def read_source(path: Path) -> NotebookNode:
         if unknown := sorted(set(cell.metadata) - set(KEPT_METADATA)):
             there_are = ", ".join(KEPT_METADATA)
             raise SourceError(f"{locate(path, place)}: unknown cell option {', '.join(unknown)}; there are {there_are}.")
+        if HIDE_INPUT in metadata.get("tags", []):
+            metadata["jupyter"] = {"source_hidden": True}
         make = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}.get(cell.cell_type)
         if make is None:
             raise SourceError(f"{locate(path, place)}: a {cell.cell_type} cell; use Markdown or {{code-cell}}.")

@@ -9,6 +9,11 @@ _YIELD_FROM = (
     "A function that waits for other threads is called with `yield from`: `value = yield from warp_sum(thread, value)`."
 )
 
+TL_ONLY = (
+    "A kernel can call functions of `tl`, and functions with `@triton.jit` above them; nothing of torch, NumPy or `math`. "
+    "`np.minimum` is `tl.minimum`, `math.exp` is `tl.exp`."
+)
+
 MESSAGES = {
     "'Autotuner' object is not callable": "A kernel is started with a grid: `kernel[grid](…)`.",
     "is launched with all its": (
@@ -44,10 +49,7 @@ MESSAGES = {
         "`tl.dot` takes two tiles of one type. Convert one, as with `weights.to(tl.float16)`: the sum is kept in fp32 all "
         "the same."
     ),
-    "Unsupported function referenced": (
-        "A kernel can call functions of `tl`, and functions with `@triton.jit` above them; nothing of torch, NumPy or "
-        "`math`. `np.minimum` is `tl.minimum`, `math.exp` is `tl.exp`."
-    ),
+    "Unsupported function referenced": TL_ONLY,
     "'range' object has no attribute": (
         "The numbers of a block's lanes are `tl.arange(0, BLOCK_SIZE)`; `tl.range` is for loops."
     ),
@@ -80,7 +82,10 @@ MESSAGES = {
     ),
     "'function' object is not subscriptable": "Is `@triton.jit` missing above the kernel?",
     "Did you forget to add @triton.jit": "Put `@triton.jit` above the kernel, and start it with `kernel[grid](…)`.",
-    "Boolean value of Tensor": "A tile has no single truth value. Choose with `mask=` or `tl.where`.",
+    **dict.fromkeys(
+        ("Boolean value of Tensor", "no single truth value", "must be 1-bit signless integer, but got 'tensor"),
+        "A tile has no single truth value. Choose lane by lane, with `mask=` or `tl.where`: `y = tl.where(x > 0, x, -x)`.",
+    ),
     "num_warps must be a power of 2": "A program has 1, 2, 4, 8, 16 or 32 warps: `num_warps=4`, or 8.",
     "must be a power of 2": (
         "A tile's length is a power of two. Round up with `triton.next_power_of_2`, and mask the spare lanes."
@@ -138,6 +143,9 @@ MESSAGES = {
     ),
     "a GPU would go on, with other memory": (
         "How many elements does the array need, and which threads touch it? Give it one for each warp."
+    ),
+    "has done already what exercises ask for": (
+        "What the course has finished is there to be compared with, in a cell of its own. Write the exercise's part yourself."
     ),
     "is not defined": (
         "Is the name spelt as where it was set? One that is first set inside an `if` or a loop of a kernel does not exist "

@@ -24,6 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import triton
 from triton import AsyncCompileMode, FutureKernel
 from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
 from triton.runtime._async_compile import active_mode
@@ -39,8 +40,6 @@ from course_lib.checking.pretend_gpu import PretendGpu
 
 AT_ONCE = min(4, len(os.sched_getaffinity(0)))
 """How many kernels are compiled at the same time."""
-PATIENCE = 20.0
-"""Seconds that one kernel may take to compile. Most take a tenth of one; a tile of 2¹⁸ elements takes most of a minute."""
 
 _run, _tune, _bench, _parse = JITFunction.run, Autotuner.run, Autotuner._bench, JITCallable.parse
 _do_bench = vars(Autotuner)["do_bench"]
@@ -88,7 +87,7 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
             pretend_gpu.install(target)
             active_mode.set(AsyncCompileMode(pool))
             for waits in (False, True):
-                compiler = _Compiler(target, where, waits, reader)
+                compiler = _Compiler(target, where, waits, reader, request["limits"]["kernel_seconds"])
                 with PretendGpu():
                     answer = load_answer(Path(ANSWER_FILE).resolve(), request["answer"])
                     for number, values in enumerate(request["cases"]):
@@ -112,8 +111,9 @@ def run(request: dict[str, Any], where: Whereabouts) -> None:
 class _Compiler:
     """Takes the place of Triton's launches, for one target; `compiled` holds (target, case, kernel) of those waited for."""
 
-    def __init__(self, target: int, where: Whereabouts, waits: bool, reader: Reader | None) -> None:
+    def __init__(self, target: int, where: Whereabouts, waits: bool, reader: Reader | None, patience: float) -> None:
         self.target = target
+        self.patience = patience
         self.where = where
         self.waits = waits
         self.reader = reader
@@ -153,7 +153,7 @@ class _Compiler:
             compiled = _run(kernel, *args, grid=grid, warmup=True, **kwargs)
             if self.queueing or not (self.waits or self.benching or warmup):
                 return None
-            compiled = _finished(compiled)
+            compiled = _finished(compiled, self.patience)
         except Exception as error:
             if not self.tuning and not self.queueing:
                 self.refuse(kernel, error)
@@ -208,7 +208,7 @@ class _Compiler:
         details = {"target": self.target, "kernel": kernel.__name__, "line": self.where.line, "by_triton": not slow}
         refusal: Exception
         if slow:
-            refusal = DoesNotCompile(f"compiling had not finished after {PATIENCE:.0f} s", **details)
+            refusal = DoesNotCompile(f"compiling had not finished after {self.patience:.0f} s", **details)
         elif own_trouble(error):
             refusal = CompilerUnavailable(f"{type(error).__name__}: {error}")
         else:
@@ -234,11 +234,11 @@ def _parse_alone(function: JITCallable) -> ast.Module:
         return _parse(function)
 
 
-def _finished(compiled: Any) -> Any:
-    """The compiled kernel, once it is there and known to fit the GPU."""
+def _finished(compiled: Any, patience: float) -> Any:
+    """The compiled kernel, once it is there and known to fit the GPU; `TimeoutError` if it is not there in so many seconds."""
     if isinstance(compiled, FutureKernel):
         if compiled.future is not None:  # Triton 3.9 drops it when it is done
-            compiled.future.result(PATIENCE)
+            compiled.future.result(patience)
         compiled = compiled.result()
     compiled._init_handles()
     return compiled
@@ -248,20 +248,49 @@ def _finished(compiled: Any) -> Any:
 
 
 def explained(error: Exception) -> tuple[str, dict[str, Any]]:
-    """The innermost reason for a refusal, and where it arose if that is known: `line` or `elsewhere` of `DoesNotCompile`."""
-    located: BaseException = error
-    while isinstance(located.__cause__, CompilationError):
-        located = located.__cause__
-    text = getattr(located, "error_message", None) or str(located.args[0] if len(located.args) == 1 else located)
-    function, line = _function_and_line(located)
+    """The innermost reason for a refusal, and where it arose if that is known: `line` or `elsewhere` of `DoesNotCompile`.
+
+    A fault in a function of Triton's own is placed where the answer calls it.
+    """
+    chain: list[BaseException] = [error]
+    while isinstance(chain[-1].__cause__, CompilationError):
+        chain.append(chain[-1].__cause__)
+    innermost = chain[-1]
+    text = getattr(innermost, "error_message", None) or str(innermost.args[0] if len(innermost.args) == 1 else innermost)
+    if text == UNEXPLAINED and (complaint := _complaint()):
+        return complaint
+    return _plain(str(text)), next((place for link in reversed(chain) if (place := _place(link))), {})
+
+
+UNEXPLAINED = "error encountered during parsing"
+"""All that Triton's error says where MLIR found the fault; the fault and its line have been printed."""
+
+
+def _complaint() -> tuple[str, dict[str, Any]] | None:
+    """What MLIR first printed of a fault in the code that was made of a kernel, and the line if it is the answer's."""
+    printed = Path("printed.txt").read_text(errors="replace")
+    if not (first := re.search(r"^(/.+):(\d+):\d+: error: (.+)$", printed, re.MULTILINE)):
+        return None
+    own = first[1] == str(Path(ANSWER_FILE).resolve())
+    return first[3], {"line": int(first[2])} if own else {}
+
+
+def _place(error: BaseException) -> dict[str, Any]:
+    """Where a fault is: a line of the answer, or of a file that is not Triton's own. Empty if it is not known."""
+    function, line = _function_and_line(error)
     if function is None or line is None:
-        return _plain(str(text)), {}
+        return {}
     file = function.fn.__code__.co_filename
+    if file.startswith(TRITON):
+        return {}
     decorators = itertools.takewhile(lambda text: not text.lstrip().startswith("def "), function.raw_src)
     number = function.starting_line_number + len(list(decorators)) + line - 1
     if file == str(Path(ANSWER_FILE).resolve()):
-        return _plain(str(text)), {"line": number}
-    return _plain(str(text)), {"elsewhere": (Path(file).name, number, linecache.getline(file, number).strip())}
+        return {"line": number}
+    return {"elsewhere": (Path(file).name, number, linecache.getline(file, number).strip())}
+
+
+TRITON = str(Path(triton.__file__).parent)
 
 
 def _function_and_line(error: BaseException) -> tuple[JITCallable | None, int | None]:

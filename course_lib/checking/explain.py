@@ -8,6 +8,7 @@ Not here: what a message leaves out and only the worker's process knows (`clues.
 
 from __future__ import annotations
 
+import builtins
 import difflib
 import math
 import re
@@ -136,7 +137,16 @@ def _for_kernels_only(trouble: Trouble) -> str | None:
 
 # --- names --------------------------------------------------------------------------------------------------------
 
-_MODULES = {"math", "np", "numpy", "torch", "triton", "tl", "os", "sys", "random", "functools"}
+_IMPORTS = {
+    **{name: f"import {name}" for name in "math numpy torch triton os sys random functools itertools".split()},
+    "tl": "import triton.language as tl",
+    "np": "import numpy as np",
+    "nn": "import torch.nn as nn",
+    "F": "import torch.nn.functional as F",
+    "libdevice": "from triton.language.extra import libdevice",
+}
+"""How what is known by these names is imported."""
+_FOR_KERNELS = {"tl", "triton", "libdevice"}
 _ELSEWHERE = {
     ("triton.language", "next_power_of_2"): "`triton.next_power_of_2(…)`, in the launcher",
     ("triton.language", "relu"): "`tl.maximum(x, 0.0)`",
@@ -177,15 +187,16 @@ def _unknown_module(trouble: Trouble) -> str | None:
 
 def _unknown_name(trouble: Trouble) -> str | None:
     """A variable that does not exist: where it may have been meant to come from."""
-    if not (match := re.match(r"name '(\w+)' is not defined", trouble.message)):
-        return None
-    name = match[1]
-    if name in _MODULES:
+    if not (match := re.fullmatch(r"name '(\w+)' is not defined|(\w+) is not defined", trouble.message)):
+        return None  # the one is Python's message, the other that of Triton's compiler
+    name = match[1] or match[2]
+    if trouble.in_kernel and name not in _FOR_KERNELS and name in _IMPORTS.keys() | _BUILTINS:
+        return advice.TL_ONLY
+    if name in _IMPORTS:
         rounding = " To round up, `triton.cdiv(n, BLOCK_SIZE)` needs none." if "ceil" in trouble.line else ""
-        kernel = " (A kernel can use `tl` only.)" if trouble.in_kernel and name != "tl" else ""
-        return f"`import {_IMPORTS.get(name, name)}` is missing.{rounding}{kernel}"
-    if trouble.clues.get("language") and trouble.in_kernel:
-        return f"In a kernel it is `tl.{name}`."
+        return f"`{_IMPORTS[name]}` is missing.{rounding}"
+    if trouble.clues.get("language") and (trouble.in_kernel or name in _IN_PYTHON):
+        return f"In a kernel it is `tl.{name}`." if trouble.in_kernel else f"Here, in Python, write {_IN_PYTHON[name]}."
     functions = trouble.text.functions
     mine = trouble.text.names_set_in(trouble.function) if trouble.function in functions else set[str]()
     if name in mine:
@@ -203,10 +214,11 @@ def _unknown_name(trouble: Trouble) -> str | None:
         return f"Did you mean `{near[0]}`?"
     if others:
         return f"`{name}` is set in `{others[0]}`, and only that function knows it."
-    return None
+    known = difflib.get_close_matches(name, trouble.text.names_set_outside() | _IMPORTS.keys() | _BUILTINS, n=1, cutoff=0.75)
+    return f"Did you mean `{known[0]}`?" if known else None
 
 
-_IMPORTS = {"np": "numpy as np", "tl": "triton.language as tl"}
+_BUILTINS = {name for name in dir(builtins) if name[0].islower()}
 
 
 # --- sizes and pointers -------------------------------------------------------------------------------------------
@@ -237,6 +249,86 @@ def _number_as_pointer(trouble: Trouble) -> str | None:
     if trouble.in_kernel and trouble.clues.get("called") in ("load", "store") and number:
         return "Only what a pointer points at is loaded and stored. A number arrives in a kernel as a number: use it as it is."
     return None
+
+
+_NO_FRACTION = r"Expected dtype \[.*\] but got|numpy data itemsize \(64 bits\) exceeds|must be floating-point-like"
+
+
+def _whole_number(trouble: Trouble) -> str | None:
+    """`tl.sqrt(2)`, `tl.exp(n)`, or a tile in fp16: not what functions of real numbers take."""
+    if not re.search(_NO_FRACTION, trouble.message):
+        return None
+    return (
+        f"{_called(trouble)} takes fp32 and fp64 only. A constant is written as `2.0`; a whole number becomes a fraction with "
+        "`tl.cast(n, tl.float32)`, a tile with `x.to(tl.float32)`. What depends on sizes only, the launcher can compute, with "
+        "`math.sqrt(n)`, and pass."
+    )
+
+
+_OF_TILES = frozenset(
+    "sum max min argmax argmin xor_sum reduce_or cumsum cumprod softmax sort flip dot trans permute reshape view ravel "
+    "broadcast_to expand_dims join interleave split gather histogram".split()
+)
+_NO_TILE = (
+    "'(?:int|float|bool|constexpr)' object has no attribute '(?:type|dtype|handle|shape|numel)'|"
+    "'(?:constexpr_type|dtype)' object has no attribute '(?:numel|shape|scalar|is_block)'|"
+    "invalid axis 0. Expected 0 <= axis < 0"
+)
+
+
+def _number_as_tile(trouble: Trouble) -> str | None:
+    """`tl.sum(2)`, `tl.max(n)`."""
+    name = _name_called(trouble)
+    if name not in _OF_TILES or not re.search(_NO_TILE, trouble.message):
+        return None
+    return (
+        f"`tl.{name}` takes tiles, and a single number is none: use it as it is. A tile that holds it in every lane is "
+        "`tl.full([BLOCK_SIZE], value, tl.float32)`."
+    )
+
+
+def _name_called(trouble: Trouble) -> str | None:
+    """The function of Triton's language that an error is about: as it is known, or the only one that the line computes with."""
+    on_the_line = {*re.findall(r"\btl\.(\w+)\(", trouble.line)} - {"load", "store"}
+    return trouble.clues.get("called") or (on_the_line.pop() if len(on_the_line) == 1 else None)
+
+
+def _called(trouble: Trouble) -> str:
+    name = _name_called(trouble)
+    return f"`tl.{name}`" if name else "This function"
+
+
+_FOR_TILES = {
+    "abs": "`tl.abs(x)`",
+    "pow": "`x * x` for a square, or `tl.exp(y * tl.log(x))`",
+    "round": "`tl.floor(x + 0.5)`",
+    "float": "`tl.cast(x, tl.float32)`",
+    "int": "`tl.cast(x, tl.int32)`",
+    "bool": "`x != 0`",
+    "len": "the constant that the tile was made with, such as `BLOCK_SIZE`",
+    "sum": "`tl.sum(x, axis=0)`",
+    "max": "`tl.max(x, axis=0)`",
+    "min": "`tl.min(x, axis=0)`",
+    "any": "`tl.max(mask.to(tl.int32), axis=0) == 1`",
+    "all": "`tl.min(mask.to(tl.int32), axis=0) == 1`",
+}
+_NOT_FOR_TILES = (
+    r"bad operand type for|__round__|has no len\(\)|is not iterable|lanes is no single number|for \*\* or pow|'__pow__'|"
+    r"\w+\(\) argument must be|\w+ is not defined$|requires at least 2 values"
+)
+
+
+def _python_on_a_tile(trouble: Trouble) -> str | None:
+    """`abs(x)`, `sum(x)`, `float(n)`, `x ** 2` in a kernel."""
+    if not trouble.in_kernel or not re.search(_NOT_FOR_TILES, trouble.message):
+        return None
+    called = (name for name in _FOR_TILES if re.search(rf"(?<![.\w]){name}\(", trouble.line))
+    if (name := next(called, "pow" if "**" in trouble.line else None)) is None:
+        return None
+    if trouble.message.endswith(" is not defined") and not trouble.message.startswith(f"{name} "):
+        return None  # another name
+    written = "`**`" if f"{name}(" not in trouble.line else f"`{name}`"
+    return f"Python's {written} is not for tiles, nor for what a kernel has computed. Write {_FOR_TILES[name]}."
 
 
 def _method_of_torch(trouble: Trouble) -> str | None:
@@ -346,11 +438,14 @@ def _axis_too_many(trouble: Trouble) -> str | None:
 RULES: tuple[Rule, ...] = (
     _for_kernels_only,
     _wrong_call,
+    _size_of_a_pointer,
+    _python_on_a_tile,
     _unknown_in_module,
     _unknown_module,
     _unknown_name,
-    _size_of_a_pointer,
     _number_as_pointer,
+    _whole_number,
+    _number_as_tile,
     _method_of_torch,
     _called_without_brackets,
     _subscripted_function,

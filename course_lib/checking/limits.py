@@ -11,12 +11,14 @@ class Limits:
 
     `cpu_seconds` and `wall_seconds` are for each case, so that a slow machine may take its time over many; `total_seconds` of
     either are for all of them. Time in the queue for a processor is neither computing nor waiting: it is the machine's, not
-    the answer's.
+    the answer's. `kernel_seconds` are for the compilation of one kernel; most take a tenth of one, one with a tile of 2¹⁸
+    elements most of a minute.
     """
 
     cpu_seconds: float = 8.0
     wall_seconds: float = 12.0
     total_seconds: float = 60.0
+    kernel_seconds: float = 20.0
     memory_bytes: int | None = 3 * 2**29
     file_bytes: int = 2**30
 

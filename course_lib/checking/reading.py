@@ -59,6 +59,19 @@ class Text:
             *self.parameters(name)
         }
 
+    def names_set_outside(self) -> set[str]:
+        """The names that are there for all functions: what is imported, assigned or defined at the top level."""
+        tops = [node for top in self._nodes[:1] if isinstance(top, ast.Module) for node in top.body]
+        imported = {
+            (one.asname or one.name).split(".")[0]
+            for node in tops
+            for one in getattr(node, "names", ())
+            if isinstance(one, ast.alias)
+        }
+        nodes = (target for node in tops if isinstance(node, ast.Assign) for one in node.targets for target in ast.walk(one))
+        assigned = {node.id for node in nodes if isinstance(node, ast.Name)}
+        return imported | assigned | {node.name for node in tops if isinstance(node, ast.FunctionDef)}
+
     def has_loop(self, name: str | None = None) -> bool:
         """Whether there is a loop in this function or in one that it calls by name; without a name, anywhere."""
         nodes: Iterator[ast.AST] = iter(self._nodes)

@@ -54,6 +54,7 @@ def run(
     launch: dict[str, Any] | None = None,
     code: bool = False,
     limits: Limits | None = None,
+    exercise: bool = False,
 ) -> Outcome:
     """Call `bundle.name` once for each tuple of arguments in `cases`, in one fresh process.
 
@@ -61,7 +62,8 @@ def run(
     which a GPU might run it: see `interpreting.variations`; `works_on` says what may be returned (`Exercise.works_on`). In mode
     "compile", every launch is compiled for each compute capability in `targets` (80 is sm_80), and nothing is run; with `code`,
     what they were compiled to comes back too. In mode "assemble", `bundle.name` is a kernel, and is compiled once as `launch`
-    says (see `machine/assembling.py`). In mode "gpu", kernels are compiled and run on this machine's GPU.
+    says (see `machine/assembling.py`). In mode "gpu", kernels are compiled and run on this machine's GPU. The answer to an
+    `exercise` cannot import what the course has finished (`shield.FINISHED`).
 
     Raises `wire.CannotSend` for arguments that are not plain data, and `SandboxError` when no process can be had.
     """
@@ -80,6 +82,7 @@ def run(
                 "works_on": works_on,
                 "launch": launch,
                 "code": code,
+                "exercise": exercise,
                 "apart": bool(zygote.hidden),
             }
             _write_request(folder, bundle, cases, options)

@@ -22,7 +22,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
-from types import BuiltinFunctionType, ModuleType
+from types import BuiltinFunctionType, FrameType, ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,6 +33,8 @@ import course_lib
 JUDGE = ("course_lib.catalog", "course_lib.checking")
 PLAIN = frozenset({"course_lib.checking", *(f"course_lib.checking.{name}" for name in ("events", "findings", "literal"))})
 """Modules of the judge that hold values only, and that figures and bundles need."""
+FINISHED = ("course_lib.kernels", "course_lib.machine.occupancy")
+"""Modules that have done already what exercises ask for. What is traced may use them, an answer to an exercise may not."""
 SIMULATOR = tuple(f"course_lib.machine.{name}" for name in ("warp", "trace", "undefined"))
 """What answers use and the judge watches: here for both, and to be left as it is."""
 
@@ -57,10 +59,11 @@ class OffLimits(Exception):
         self.lineno = lineno
 
 
-def put_up(answer: pathlib.Path) -> None:
+def put_up(answer: pathlib.Path, *, exercise: bool) -> None:
     """Hide the judge from the answer in this file, which must not have been imported yet; for a process that has no other use.
 
-    Raises `OffLimits` if the file names what leads to the judge.
+    If it answers an `exercise`, it cannot import what the course has finished either. Raises `OffLimits` if the file names what
+    leads to the judge.
     """
     _read_through(answer)
     for name in ("hint", "progress", *(name for name, module in course_lib._LAZY.items() if module.startswith(JUDGE))):
@@ -70,7 +73,9 @@ def put_up(answer: pathlib.Path) -> None:
     for module in own:
         del sys.modules[module.__name__]
         vars(course_lib).pop(module.__name__.removeprefix("course_lib."), None)
-    sys.meta_path.insert(0, _Refusal())
+    if exercise:
+        _hide_finished_work()
+    sys.meta_path.insert(0, _Refusal(FINISHED if exercise else ()))
     gc.freeze()  # what is there now is on no list of the collector any more
 
 
@@ -96,6 +101,21 @@ def _read_through(answer: pathlib.Path) -> None:
                 raise OffLimits(f"`{name}` leads out of the answer; it has to work from its arguments alone", line)
 
 
+def _hide_finished_work() -> None:
+    course_lib.occupancy = _finished
+    for name in FINISHED:
+        package, _, module = name.rpartition(".")
+        vars(sys.modules[package]).pop(module, None)
+        sys.modules.pop(name, None)
+
+
+def _finished(*arguments: Any, **keywords: Any) -> NoReturn:
+    raise ImportError(f"an answer may not call course_lib.occupancy, {ITS_WORK}")
+
+
+ITS_WORK = "which has done already what exercises ask for"
+
+
 def _names(node: ast.AST) -> list[Any]:
     if isinstance(node, ast.Name):
         return [node.id]
@@ -113,13 +133,29 @@ def _not_here(name: str) -> Any:
     return refuse
 
 
+@dataclass(frozen=True)
 class _Refusal:
-    """A finder that lets nobody import the judge any more."""
+    """A finder that lets nobody import the judge any more, and only the course itself what is `finished`."""
+
+    finished: tuple[str, ...]
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name.startswith(JUDGE) and name not in PLAIN:
             raise ImportError(f"an answer may not import {name}, which is part of its judge", name=name)
+        if name.startswith(self.finished) and not _importer().startswith(COURSE):
+            raise ImportError(f"an answer may not import {name}, {ITS_WORK}", name=name)
         return None
+
+
+COURSE = str(pathlib.Path(course_lib.__file__).parent)
+
+
+def _importer() -> str:
+    """The file of the module that imports something just now."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and "importlib" in frame.f_code.co_filename:
+        frame = frame.f_back
+    return frame.f_code.co_filename if frame else ""
 
 
 @dataclass(frozen=True)

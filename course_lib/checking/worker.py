@@ -57,7 +57,7 @@ def main(folder: Path, readable: Iterable[Path] | None = None) -> NoReturn:
     _set_limits(Limits(**request["limits"]), where, save)
     code = 1
     try:
-        shield.put_up(Path(ANSWER_FILE))
+        shield.put_up(Path(ANSWER_FILE), exercise=request["exercise"])
         sys.path[:0] = request["sys_path"]
         run(request, where)
         code = 0

@@ -18,7 +18,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -187,6 +187,7 @@ def _rehearse(mode: str, scratch: Path) -> None:
             "works_on": "gpu",
             "targets": [80],
             "code": False,
+            "limits": asdict(Limits()),
             "save": lambda *_: None,
         }
         worker.doing(mode)(request, Whereabouts(Path("where.bin")))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from course_lib.grading.run import Summary
 
 UNJUDGED = 2
+"""The exit code where something could not be judged, or the command cannot be understood; also that of `course check`."""
 INTERRUPTED = 130
 
 

@@ -41,6 +41,11 @@ def _patch_boolean_operators() -> None:
             self.generic_visit(node)
             return _call("_course_not", [node.operand]) if isinstance(node.op, ast.Not) else node
 
+        def visit_While(self, node: ast.While) -> ast.AST:
+            self.generic_visit(node)
+            node.test = _call("_course_truth", [node.test])
+            return node
+
         def visit_Call(self, node: ast.Call) -> ast.AST:
             self.generic_visit(node)
             if isinstance(node.func, ast.Name) and node.func.id in _EXTREMES:
@@ -49,7 +54,7 @@ def _patch_boolean_operators() -> None:
 
     # The rewritten kernel finds the interpreter module's names among its globals.
     interp._course_and, interp._course_or, interp._course_not = _tile_and, _tile_or, _tile_not
-    interp._course_extreme = _tile_extreme
+    interp._course_extreme, interp._course_truth = _tile_extreme, _truth
     interp.FunctionRewriter.ast_transformer = Transformer()
 
 
@@ -87,6 +92,15 @@ def _tile_or(*operands: Callable[[], Any]) -> Any:
 
 def _tile_not(value: Any) -> Any:
     return value.__not__() if _is_tile(value) else not value
+
+
+def _truth(value: Any) -> Any:
+    """The condition of a `while`. Without this, the interpreter would take a tile for true, and never come to an end."""
+    if _is_tile(value) and value.handle.data.size != 1:
+        raise TypeError(
+            f"a tile of {value.handle.data.size} lanes has no single truth value, as the condition of a `while` must"
+        )
+    return value
 
 
 _EXTREMES = {"min": (min, "minimum"), "max": (max, "maximum")}

@@ -54,7 +54,7 @@ def run_cases(work: Work, cases: list[CaseRun], variations: bool = False) -> Fai
     the smaller ones have partial tiles as well.
     """
     arguments = [case.arguments for case in cases]
-    outcome = sandbox.run(work.bundle, arguments, variations=variations, works_on=work.exercise.works_on)
+    outcome = sandbox.run(work.bundle, arguments, variations=variations, works_on=work.exercise.works_on, exercise=True)
     for number, case in enumerate(cases):
         made = [call for call in outcome.calls if call.case == number]
         calls = tuple(call for call in made if call.variation != "deaf")

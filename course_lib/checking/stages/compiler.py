@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from course_lib.checking import advice, sandbox
+from course_lib.checking import advice, explain, sandbox
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.findings import Finding, Skipped, SourceLine
 from course_lib.checking.outcome import Failure, Outcome
+from course_lib.checking.reading import Text
 from course_lib.checking.stages.failures import failure_finding
 from course_lib.checking.stages.memory import use_of_memory
 from course_lib.checking.stages.values import values
@@ -27,7 +28,7 @@ def compiler(work: Work) -> list[Finding]:
         cases, targets = [case for case in cases if case.label == wrong[0].case], targets[-1:]
     arguments = [case.arguments for case in cases]
     asks = work.exercise.compiled_code is not None
-    outcome = sandbox.run(work.bundle, arguments, mode="compile", targets=targets, limits=limits, code=asks)
+    outcome = sandbox.run(work.bundle, arguments, mode="compile", targets=targets, limits=limits, code=asks, exercise=True)
     work.code = {(cases[number].label, target): code for (target, number), code in outcome.code.items()}
     failure = outcome.failure
     case = cases[failure.case].label if failure and 0 <= failure.case < len(cases) else None
@@ -50,7 +51,8 @@ def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
     told = failure.details
     source = bundle.line(told["line"]) if told["line"] > 0 else None
     reason, *more = failure.message.splitlines() or [""]
-    advised = advice.for_message(failure.message)
+    line = source.text if source else ""
+    advised = explain.of_error(explain.Trouble(failure.message, line, told["kernel"], True, Text(bundle.source), bundle.name))
     return Finding(
         "does_not_compile",
         f"for {advice.gpu(told['target'])}, {'Triton says: ' if told['by_triton'] else ''}{reason}",

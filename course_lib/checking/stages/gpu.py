@@ -21,7 +21,7 @@ def gpu(work: Work) -> list[Finding]:
         work.skipped.append(Skipped("gpu", "this machine has no GPU in use"))
         return []
     limits = sandbox.Limits(cpu_seconds=60, wall_seconds=90, total_seconds=180, memory_bytes=None)
-    outcome = sandbox.run(work.bundle, [case.arguments for case in work.cases], mode="gpu", limits=limits)
+    outcome = sandbox.run(work.bundle, [case.arguments for case in work.cases], mode="gpu", limits=limits, exercise=True)
     if outcome.failure is not None:
         number = outcome.failure.case
         failed = failure_finding(outcome.failure, work.bundle, work.cases[number].label if number >= 0 else None, limits)
