@@ -4,17 +4,17 @@
 row is read once and written once. Backward, `x` and `dy` are read once if a row of each fits into a program beside the sums of
 two gradients; most longer rows are read twice.
 
-| kernel                | what it computes                                       | for                                       |
-|-----------------------|--------------------------------------------------------|-------------------------------------------|
-| `rows_kernel`         | the result, and a mean and 1/σ for each row            | rows that nearly fill a power of two      |
-| `blocks_kernel`       | the same, from a row in several blocks                 | other rows of up to `WIDEST` elements     |
-| `pairs_kernel`        | the same, from half the registers                      | 16-bit rows of up to `WIDEST_IN_PAIRS`    |
-| `shifted_kernel`      | copies of a weight that begin as such rows may         | those that begin at odd addresses         |
-| `long_rows_kernel`    | the same, block after block, twice through a row       | longer rows                               |
-| `backward_kernel`     | dx, and partial sums over rows for dweight and dbias   | rows of up to `WIDEST_BACKWARD` elements* |
-| `row_means_kernel`    | the two means along each row that dx needs             | longer rows                               |
-| `columns_kernel`      | dx from these means, and the partial sums              | longer rows                               |
-| `column_sums_kernel`  | dweight and dbias, from the partial sums               | all                                       |
+| kernel                | what it computes                                       | for                                        |
+|-----------------------|--------------------------------------------------------|--------------------------------------------|
+| `rows_kernel`         | the result, and a mean and 1/σ for each row            | rows that nearly fill a power of two       |
+| `blocks_kernel`       | the same, from a row in several blocks                 | other fp32 rows of up to `WIDEST` elements |
+| `pairs_kernel`        | the same, from half the registers                      | 16-bit rows of up to `WIDEST_IN_PAIRS`     |
+| `shifted_kernel`      | copies of a weight that begin as such rows may         | those that begin at odd addresses          |
+| `long_rows_kernel`    | the same, block after block, twice through a row       | longer rows                                |
+| `backward_kernel`     | dx, and partial sums over rows for dweight and dbias   | rows of up to `WIDEST_BACKWARD` elements*  |
+| `row_means_kernel`    | the two means along each row that dx needs             | longer rows                                |
+| `columns_kernel`      | dx from these means, and the partial sums              | longer rows                                |
+| `column_sums_kernel`  | dweight and dbias, from the partial sums               | all                                        |
 
 * and of nearly 16384 in fp32: `backward_plan`.
 
@@ -77,7 +77,7 @@ class Plan:
     registers: int | None = None
     """The most registers that a thread may have, so that more programs run at once; None leaves it to the compiler."""
     copies: int = 1
-    """Of weight and bias, each from another column on, for rows that begin at odd addresses (`shifted`)."""
+    """Of weight and bias, each from another column on, for rows that begin at odd addresses (`shifted`); pairs need two then."""
 
 
 @functools.cache
@@ -98,7 +98,7 @@ def plan(n_cols: int, itemsize: int, vector: int = 16, *, contiguous: bool = Tru
     if itemsize == 2 and LONGEST_TILED < n_cols <= WIDEST_IN_PAIRS and (by_blocks or (n_cols > 4096 and not ragged)):
         return _pairs_plan(n_cols, copies=4 if ragged else 1)
     if block_size > WIDEST // max(1, itemsize // 4):
-        return Plan("long", 8192 if itemsize < 8 else 2048, 8)
+        return Plan("long", 16384 // itemsize, 16)
     if block_size <= LONGEST_TILED and itemsize == 2:
         return Plan("rows", block_size, 4, rows=2048 // block_size)
     if block_size <= LONGEST_TILED:
@@ -113,15 +113,16 @@ def plan(n_cols: int, itemsize: int, vector: int = 16, *, contiguous: bool = Tru
 
 def _pairs_plan(n_cols: int, copies: int) -> Plan:
     """Blocks of 4 pairs for each thread, which holds up to 32."""
-    num_warps = min(16 if n_cols <= 32768 else 32, max(4, triton.next_power_of_2(triton.cdiv(n_cols, 64 * 25))))
+    fewest, most = 2 if n_cols <= 2048 else 4, 16 if n_cols <= 32768 else 32
+    num_warps = min(most, max(fewest, triton.next_power_of_2(triton.cdiv(n_cols, 64 * 25))))
     held = 4 * triton.cdiv(n_cols, 256 * num_warps)
-    registers = 40 if held <= 16 else 48 if held <= 24 else 64
+    registers = 40 if held <= 16 else 56 if held <= 28 else 64
     return Plan("pairs", 256 * num_warps, num_warps, registers=registers, copies=copies)
 
 
 def _blocks_plan(n_cols: int, copies: int) -> Plan:
     """Blocks of 4 elements for each thread, which holds up to 32."""
-    num_warps = min(32, triton.next_power_of_2(triton.cdiv(n_cols, 32 * 28)))
+    num_warps = min(16 if n_cols <= 16384 else 32, triton.next_power_of_2(triton.cdiv(n_cols, 32 * 28)))
     held = 4 * triton.cdiv(n_cols, 128 * num_warps)
     return Plan("blocks", 128 * num_warps, num_warps, registers=40 if held <= 20 else 64, copies=copies)
 
