@@ -77,7 +77,7 @@ class Plan:
     registers: int | None = None
     """The most registers that a thread may have, so that more programs run at once; None leaves it to the compiler."""
     copies: int = 1
-    """Of weight and bias, each from another column on, for rows that begin at odd addresses (`shifted`); pairs need two then."""
+    """Of weight and bias, each from another column on, if rows begin at odd addresses (`shifted`). Pairs then need two."""
 
 
 @functools.cache

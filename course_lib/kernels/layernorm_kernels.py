@@ -46,17 +46,19 @@ def rows_kernel(
     if mean_out is not None:
         tl.store(mean_out + row, mean, mask=there)
         tl.store(rstd_out + row, rstd, mask=there)
-    result = scaled(distance * rstd, weight, bias, col, in_row)
+    keep: tl.constexpr = BLOCK_SIZE <= 16384  # weights and biases of 32768 fp32 elements would fill L1
+    result = scaled(distance * rstd, weight, bias, col, in_row, keep)
     tl.store(out + row * multiple(n_cols, VECTOR) + col, result.to(out.dtype.element_ty), mask=mask)
 
 
 @triton.jit
-def scaled(normal, weight, bias, col, mask):
-    """Normalised elements times their columns' weights, plus their columns' biases."""
+def scaled(normal, weight, bias, col, mask, KEEP: tl.constexpr = True):
+    """Normalised elements times their columns' weights, plus their columns' biases; KEEP these in L1 for the next row."""
+    policy: tl.constexpr = "evict_last" if KEEP else ""
     if weight is not None:
-        normal = normal * tl.load(weight + col, mask=mask, other=0.0).to(normal.dtype)
+        normal = normal * tl.load(weight + col, mask=mask, other=0.0, eviction_policy=policy).to(normal.dtype)
     if bias is not None:
-        normal = normal + tl.load(bias + col, mask=mask, other=0.0).to(normal.dtype)
+        normal = normal + tl.load(bias + col, mask=mask, other=0.0, eviction_policy=policy).to(normal.dtype)
     return normal
 
 
@@ -222,7 +224,7 @@ def pairs_of(row, place, pair, mask):
     format: tl.constexpr = row.dtype.element_ty
     if format == tl.bfloat16 or format == tl.float16:
         pairs = (row + place).to(tl.pointer_type(tl.int32), bitcast=True)
-        low, high = unpacked(tl.load(pairs + pair, mask=mask, other=0), format)
+        low, high = unpacked(tl.load(pairs + pair, mask=mask, other=0, eviction_policy="evict_last"), format)
     else:
         low = tl.load(row + place + 2 * pair, mask=mask, other=0.0).to(tl.float32)
         high = tl.load(row + place + 2 * pair + 1, mask=mask, other=0.0).to(tl.float32)
@@ -246,9 +248,13 @@ def shifted_kernel(weight, bias, weights, biases, n_cols, width, BLOCK_SIZE: tl.
     col = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     mask = copy + col < n_cols
     if weight is not None:
-        tl.store(weights + copy * width + col, tl.load(weight + copy + col, mask=mask), mask=mask)
+        weight_values = tl.load(weight + copy + col, mask=mask)
     if bias is not None:
-        tl.store(biases + copy * width + col, tl.load(bias + copy + col, mask=mask), mask=mask)
+        bias_values = tl.load(bias + copy + col, mask=mask)
+    if weight is not None:
+        tl.store(weights + copy * width + col, weight_values, mask=mask)
+    if bias is not None:
+        tl.store(biases + copy * width + col, bias_values, mask=mask)
 
 
 @triton.jit
