@@ -95,7 +95,7 @@ def plan(n_cols: int, itemsize: int, vector: int = 16, *, contiguous: bool = Tru
     block_size = max(triton.next_power_of_2(n_cols), 16)
     ragged = vector * itemsize < VECTOR_BYTES
     by_blocks = contiguous if ragged else n_cols <= 0.85 * block_size
-    if itemsize == 2 and LONGEST_TILED < n_cols <= WIDEST_IN_PAIRS and (by_blocks or (n_cols > 4096 and not ragged)):
+    if itemsize == 2 and LONGEST_TILED < n_cols <= WIDEST_IN_PAIRS and (by_blocks or (n_cols > 2048 and not ragged)):
         return _pairs_plan(n_cols, copies=4 if ragged else 1)
     if block_size > WIDEST // max(1, itemsize // 4):
         return Plan("long", 16384 // itemsize, 16)

@@ -156,7 +156,7 @@ def pairs_kernel(
     """`blocks_kernel` for 16-bit elements, which stay in pairs until they are needed: half as many registers hold a row.
 
     `zero` and `nought` are 0, which the compiler does not know: so it cannot see that a pair is the same one as before, and
-    does not keep what it unpacked. `x` is loaded past L1, which has room for weights and biases then.
+    does not keep what it unpacked.
     """
     row = tl.program_id(0).to(tl.int64)
     lanes = tl.arange(0, BLOCK_SIZE // 2)
@@ -177,7 +177,7 @@ def pairs_kernel(
     blocks = ()
     for block in tl.static_range(BLOCKS):
         pair = block * (BLOCK_SIZE // 2) + lanes
-        blocks = blocks + (tl.load(sources + pair, mask=pair < n_pairs, other=0, cache_modifier=".cg"),)
+        blocks = blocks + (tl.load(sources + pair, mask=pair < n_pairs, other=0),)
     totals = tl.zeros((BLOCK_SIZE // 2,), tl.float32)
     for block in tl.static_range(BLOCKS):
         low, high = unpacked(blocks[block], format)
@@ -248,13 +248,9 @@ def shifted_kernel(weight, bias, weights, biases, n_cols, width, BLOCK_SIZE: tl.
     col = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     mask = copy + col < n_cols
     if weight is not None:
-        weight_values = tl.load(weight + copy + col, mask=mask)
+        tl.store(weights + copy * width + col, tl.load(weight + copy + col, mask=mask), mask=mask)
     if bias is not None:
-        bias_values = tl.load(bias + copy + col, mask=mask)
-    if weight is not None:
-        tl.store(weights + copy * width + col, weight_values, mask=mask)
-    if bias is not None:
-        tl.store(biases + copy * width + col, bias_values, mask=mask)
+        tl.store(biases + copy * width + col, tl.load(bias + copy + col, mask=mask), mask=mask)
 
 
 @triton.jit
