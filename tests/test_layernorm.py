@@ -121,6 +121,16 @@ def test_weights_of_other_dtypes_that_begin_at_odd_addresses(n_cols: int) -> Non
     torch.testing.assert_close(got.double(), want, rtol=4e-3, atol=1e-2)
 
 
+def test_vectors_and_pairs_begin_where_the_hardware_can_load_them() -> None:
+    """The interpreter loads from any address."""
+    numbered = torch.arange(33.0).half()
+    assert module._vector(numbered[:32].view(2, 16)) == 16
+    assert module._vector(numbered[1:].view(2, 16)) == 1
+    odd = numbered[1:9]
+    assert module._aligned(odd).data_ptr() % 16 == 0
+    assert torch.equal(module._aligned(odd), odd)
+
+
 def by_blocks(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, kernel: str, copies: int) -> torch.Tensor:
     return forward(x, weight, bias, 1e-5, how=Plan(kernel, 128, 4, copies=copies))
 
