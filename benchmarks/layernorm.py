@@ -18,7 +18,7 @@ from course_lib.kernels.layernorm import layernorm, layernorm_backward
 from course_lib.shapes import Direction, Norm
 
 EPS = 1e-5
-WIDTHS = (781, 1024, 2048, 4096, 5000, 8192, 12345, 16384, 32768)
+WIDTHS = (781, 1024, 2048, 4096, 5000, 8192, 12345, 16384, 32768, 65536)
 QUICK = (781, 4096, 16384)
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 CASES = [

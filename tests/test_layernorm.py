@@ -111,13 +111,41 @@ def test_views(view: str) -> None:
     torch.testing.assert_close(got.double(), want, rtol=1e-4, atol=1e-4)
 
 
-def test_weights_of_other_dtypes_that_begin_at_odd_addresses() -> None:
-    """Rows of 1237 elements begin anywhere, and so do weight and bias; both are copied to where vectors begin."""
-    x, dy = numbers(9, 1237, mean=1.0).half(), numbers(9, 1237).half()
-    weight, bias = numbers(1238, mean=1.0)[1:], numbers(1240).half()[3:]
+@pytest.mark.parametrize("n_cols", [1237, 1240])
+def test_weights_of_other_dtypes_that_begin_at_odd_addresses(n_cols: int) -> None:
+    """Rows of 1237 elements begin anywhere, too; those of 1240 at multiples of 16 bytes."""
+    x, dy = numbers(9, n_cols, mean=1.0).half(), numbers(9, n_cols).half()
+    weight, bias = numbers(n_cols + 1, mean=1.0)[1:], numbers(n_cols + 3).half()[3:]
     got = trace(layernorm, x, weight, bias).result
     want = expected(x, weight, bias, dy, 1e-5)[: x.numel()].view_as(x)
     torch.testing.assert_close(got.double(), want, rtol=4e-3, atol=1e-2)
+
+
+def test_vectors_and_pairs_begin_where_the_hardware_can_load_them() -> None:
+    """The interpreter loads from any address."""
+    numbered = torch.arange(33.0).half()
+    assert module._vector(numbered[:32].view(2, 16)) == 16
+    assert module._vector(numbered[1:].view(2, 16)) == 1
+    odd = numbered[1:9]
+    assert module._aligned(odd).data_ptr() % 16 == 0
+    assert torch.equal(module._aligned(odd), odd)
+
+
+def by_blocks(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, kernel: str, copies: int) -> torch.Tensor:
+    return forward(x, weight, bias, 1e-5, how=Plan(kernel, 128, 4, copies=copies))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dtype", "copies"),
+    [*(("blocks", torch.float32, copies) for copies in (1, 2, 4)), *(("pairs", torch.float16, copies) for copies in (2, 4, 8))],
+    ids=str,
+)
+def test_ragged_rows_with_any_number_of_copies_of_their_weights(kernel: str, dtype: torch.dtype, copies: int) -> None:
+    x, dy = numbers(9, 517, mean=1.0).to(dtype), numbers(9, 517)
+    weight, bias = numbers(517, mean=1.0).to(dtype), numbers(517).to(dtype)
+    got = trace(by_blocks, x, weight, bias, kernel, copies).result
+    want = expected(x, weight, bias, dy, 1e-5)[: x.numel()].view_as(x)
+    torch.testing.assert_close(got.double(), want, rtol=TOLERANCE[dtype], atol=3 * TOLERANCE[dtype])
 
 
 def of_the_sum(x: torch.Tensor) -> torch.Tensor:
@@ -254,11 +282,21 @@ def test_every_plan_compiles_and_hardly_spills(n_cols: int, dtype: torch.dtype, 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=["fp32", "fp16"])
 def test_rows_move_in_vectors_wherever_they_begin(n_cols: int, dtype: torch.dtype) -> None:
     how, code = compiled(n_cols, dtype, "sm_90", backward=False)
-    assert (how.kernel == "blocks") == (n_cols != 4096)
+    assert how.kernel == ("pairs" if dtype == torch.float16 else "rows" if n_cols == 4096 else "blocks")
     lanes = how.block_size * (-(-n_cols // how.block_size))
     vectors = lanes * dtype.itemsize // (16 * 32 * how.num_warps)
     assert code.count("STG.E.128") == vectors
-    assert code.count("LDG.E.128") >= 3 * vectors  # with weight and bias
+    if n_cols == 12345:  # half of the copies that whole vectors of weights and biases would need
+        assert (code.count("LDG.E.128"), code.count("LDG.E.64")) == (vectors, 2 * 2 * vectors)
+    else:
+        assert code.count("LDG.E.128") >= 3 * vectors
+
+
+def test_pairs_take_half_the_registers() -> None:
+    """A row of 65536 elements is held by 1024 threads, of which a multiprocessor has registers for 64 each."""
+    how, code = compiled(65536, torch.float16, "sm_90", backward=False)
+    assert (how.kernel, how.num_warps, how.registers) == ("pairs", 32, 64)
+    assert code.spills == 0
 
 
 def test_tiles_are_loaded_ahead_in_the_backward_pass() -> None:

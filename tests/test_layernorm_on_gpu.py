@@ -54,7 +54,7 @@ def assert_right(x: torch.Tensor, weight: Parameter, bias: Parameter, dy: torch.
         assert name == "the result" or one.dtype == {"dx": x, "dweight": weight, "dbias": bias}[name].dtype  # type: ignore[union-attr]
 
 
-WIDTHS = [1, 3, 17, 128, 129, 781, 1000, 1025, 2048, 4096, 5000, 8192, 8193, 12345, 16384, 16385, 32768, 50257]
+WIDTHS = [1, 3, 17, 128, 129, 781, 1000, 1025, 2048, 4096, 5000, 8192, 8193, 12345, 16384, 16385, 24576, 32768, 50257, 65536]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -108,6 +108,16 @@ def test_view(view: str, dtype: torch.dtype) -> None:
     if view != "one number for all":  # dx is then the rounding of what is exactly 0, times 300
         assert_right(x, weight, bias, other)
     assert_right(other, weight, bias, x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n_cols", [5000, 12345])
+def test_odd_addresses(n_cols: int, dtype: torch.dtype) -> None:
+    """Of x, and of its weight and bias, whose pairs of 16-bit elements then do not begin where words do."""
+    x, odd = numbers(50, n_cols, dtype=dtype), numbers(50 * n_cols + 1, dtype=dtype)[1:].view(50, n_cols)
+    weight, bias = numbers(n_cols + 1, dtype=dtype)[1:], numbers(n_cols + 3, dtype=dtype)[3:]
+    assert_right(x, weight, bias, odd)
+    assert_right(odd, weight, bias, x)
 
 
 @pytest.mark.parametrize("n_cols", [1000, 40000])

@@ -4,16 +4,17 @@
 row is read once and written once. Backward, `x` and `dy` are read once if a row of each fits into a program beside the sums of
 two gradients; most longer rows are read twice.
 
-| kernel                | what it computes                                       | for                                       |
-|-----------------------|--------------------------------------------------------|-------------------------------------------|
-| `rows_kernel`         | the result, and a mean and 1/σ for each row            | rows that nearly fill a power of two      |
-| `blocks_kernel`       | the same, from a row in several blocks                 | other rows of up to `WIDEST` elements     |
-| `shifted_kernel`      | copies of a weight that begin as such rows may         | those that begin at odd addresses         |
-| `long_rows_kernel`    | the same, block after block, twice through a row       | longer rows                               |
-| `backward_kernel`     | dx, and partial sums over rows for dweight and dbias   | rows of up to `WIDEST_BACKWARD` elements* |
-| `row_means_kernel`    | the two means along each row that dx needs             | longer rows                               |
-| `columns_kernel`      | dx from these means, and the partial sums              | longer rows                               |
-| `column_sums_kernel`  | dweight and dbias, from the partial sums               | all                                       |
+| kernel                | what it computes                                       | for                                        |
+|-----------------------|--------------------------------------------------------|--------------------------------------------|
+| `rows_kernel`         | the result, and a mean and 1/σ for each row            | rows that nearly fill a power of two       |
+| `blocks_kernel`       | the same, from a row in several blocks                 | other fp32 rows of up to `WIDEST` elements |
+| `pairs_kernel`        | the same, from half the registers                      | 16-bit rows of up to `WIDEST_IN_PAIRS`     |
+| `shifted_kernel`      | copies of a weight that begin as such rows may         | those that begin at odd addresses          |
+| `long_rows_kernel`    | the same, block after block, twice through a row       | longer rows                                |
+| `backward_kernel`     | dx, and partial sums over rows for dweight and dbias   | rows of up to `WIDEST_BACKWARD` elements*  |
+| `row_means_kernel`    | the two means along each row that dx needs             | longer rows                                |
+| `columns_kernel`      | dx from these means, and the partial sums              | longer rows                                |
+| `column_sums_kernel`  | dweight and dbias, from the partial sums               | all                                        |
 
 * and of nearly 16384 in fp32: `backward_plan`.
 
@@ -30,356 +31,31 @@ from typing import Any, Literal
 
 import torch
 import triton
-import triton.language as tl
 from torch.autograd.function import once_differentiable
 
-from course_lib.kernels.softmax import VECTOR_BYTES, divided, widened
+from course_lib.kernels.layernorm_kernels import (
+    backward_kernel,
+    blocks_kernel,
+    column_sums_kernel,
+    columns_kernel,
+    long_rows_kernel,
+    pairs_kernel,
+    row_means_kernel,
+    rows_kernel,
+    shifted_kernel,
+)
+from course_lib.kernels.softmax import VECTOR_BYTES
 
-WIDEST = 32768
-"""The longest row that one program holds in its registers."""
+WIDEST, WIDEST_IN_PAIRS = 32768, 65536
+"""The longest row that one program holds in its registers, and the longest of 16-bit elements in pairs."""
 WIDEST_BACKWARD = 8192
 """The longest row that one program holds together with its gradient, and with the sums of two gradients, without spilling."""
+LONGEST_TILED = 1024
+"""The longest row of which a program computes several at once."""
 ROWS, COLUMNS, PROGRAMS = 4, 512, 8
 """Of longer rows: the tile that a program computes at once, and how many programs there are for each multiprocessor."""
 RESOURCES_WITHOUT_GPU = (2, 64 * 1024)
 """Multiprocessors, and bytes of shared memory, for Triton's interpreter, which runs one program after another anyway."""
-
-
-# --- kernels --------------------------------------------------------------------------------------------------------
-
-
-@triton.jit
-def multiple(number, VECTOR: tl.constexpr):
-    """The number itself, which is a multiple of VECTOR: said so that the compiler knows it, and loads in vectors."""
-    return number // VECTOR * VECTOR
-
-
-@triton.jit
-def rows_kernel(
-    x,
-    weight,
-    bias,
-    out,
-    mean_out,
-    rstd_out,
-    x_row_stride,
-    n_rows,
-    n_cols,
-    EPS: tl.constexpr,
-    VECTOR: tl.constexpr,
-    ROWS: tl.constexpr,
-    BLOCK_SIZE: tl.constexpr,
-):
-    """Each program computes ROWS whole rows, from a tile of ROWS × BLOCK_SIZE; BLOCK_SIZE is at least `n_cols`.
-
-    The variance is the mean of (x − mean)², in a second pass over the registers. E[x²] − mean² would need one pass only, and
-    loses all digits where the mean is large. `weight` and `bias` may be None, and so may `mean_out` and `rstd_out`. VECTOR
-    divides `n_cols` and the stride.
-    """
-    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
-    col = tl.arange(0, BLOCK_SIZE)[None, :]
-    in_row = col < multiple(n_cols, VECTOR)
-    there = row < n_rows
-    mask = in_row & there if ROWS > 1 else in_row
-    values = widened(tl.load(x + row * multiple(x_row_stride, VECTOR) + col, mask=mask, other=0.0))
-    mean = tl.sum(values, axis=1)[:, None] / n_cols
-    distance = tl.where(in_row, values - mean, 0.0)
-    rstd = 1.0 / tl.sqrt(tl.sum(distance * distance, axis=1)[:, None] / n_cols + EPS)
-    if mean_out is not None:
-        tl.store(mean_out + row, mean, mask=there)
-        tl.store(rstd_out + row, rstd, mask=there)
-    result = scaled(distance * rstd, weight, bias, col, in_row)
-    tl.store(out + row * multiple(n_cols, VECTOR) + col, result.to(out.dtype.element_ty), mask=mask)
-
-
-@triton.jit
-def scaled(normal, weight, bias, col, mask):
-    """Normalised elements times their columns' weights, plus their columns' biases."""
-    if weight is not None:
-        normal = normal * tl.load(weight + col, mask=mask, other=0.0).to(normal.dtype)
-    if bias is not None:
-        normal = normal + tl.load(bias + col, mask=mask, other=0.0).to(normal.dtype)
-    return normal
-
-
-@triton.jit
-def blocks_kernel(
-    x,
-    weight,
-    bias,
-    out,
-    mean_out,
-    rstd_out,
-    x_row_stride,
-    n_cols,
-    width,
-    EPS: tl.constexpr,
-    VECTOR: tl.constexpr,
-    ENDS: tl.constexpr,
-    BLOCK_SIZE: tl.constexpr,
-    BLOCKS: tl.constexpr,
-):
-    """One row for each program, in as many blocks as it needs, not in one of the next power of two: at 5000 that would be 8192.
-
-    With ENDS, rows begin at any element, `x` is contiguous, and what does not fill a vector of VECTOR elements stands at two
-    ends (`divided`). `weight` and `bias` then are tables, whose rows of `width` elements begin with one column after the other
-    (`shifted`): so that of a row's middle, theirs are loaded in vectors, too. Otherwise VECTOR is as in `rows_kernel`.
-    """
-    row = tl.program_id(0).to(tl.int64)
-    lanes = tl.arange(0, BLOCK_SIZE)
-    if ENDS:
-        start = row * n_cols
-        head, middle, end, end_mask = divided(start, n_cols, VECTOR)
-        source = tl.multiple_of(start + head, VECTOR)
-        target = source
-        middle = tl.multiple_of(middle, VECTOR)
-        end_values = widened(tl.load(x + start + end, mask=end_mask, other=0.0))
-    else:
-        head, middle = 0, multiple(n_cols, VECTOR)
-        source, target = row * multiple(x_row_stride, VECTOR), row * multiple(n_cols, VECTOR)
-    blocks = ()
-    for block in tl.static_range(BLOCKS):
-        col = block * BLOCK_SIZE + lanes
-        blocks = blocks + (tl.load(x + source + col, mask=col < middle, other=0.0),)
-    totals = widened(blocks[0])
-    for block in tl.static_range(1, BLOCKS):
-        totals += widened(blocks[block])
-    total = tl.sum(totals, axis=0)
-    if ENDS:
-        total += tl.sum(end_values, axis=0)
-    mean = total / n_cols
-
-    squares = tl.zeros_like(totals)
-    for block in tl.static_range(BLOCKS):
-        distance = tl.where(block * BLOCK_SIZE + lanes < middle, widened(blocks[block]) - mean, 0.0)
-        squares += distance * distance
-    variance = tl.sum(squares, axis=0)
-    if ENDS:
-        end_distance = tl.where(end_mask, end_values - mean, 0.0)
-        variance += tl.sum(end_distance * end_distance, axis=0)
-    rstd = 1.0 / tl.sqrt(variance / n_cols + EPS)
-    if mean_out is not None:
-        tl.store(mean_out + row, mean)
-        tl.store(rstd_out + row, rstd)
-
-    for block in tl.static_range(BLOCKS):
-        col = block * BLOCK_SIZE + lanes
-        result = scaled((widened(blocks[block]) - mean) * rstd, weight, bias, head * width + col, col < middle)
-        tl.store(out + target + col, result.to(out.dtype.element_ty), mask=col < middle)
-    if ENDS:
-        result = scaled(end_distance * rstd, weight, bias, end, end_mask)
-        tl.store(out + start + end, result.to(out.dtype.element_ty), mask=end_mask)
-
-
-@triton.jit
-def shifted_kernel(weight, bias, weights, biases, n_cols, width, BLOCK_SIZE: tl.constexpr):
-    """Program (b, h) copies a block of row h of the tables `weights` and `biases`, which begins with element h of theirs."""
-    head = tl.program_id(1)
-    col = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
-    mask = head + col < n_cols
-    if weight is not None:
-        tl.store(weights + head * width + col, tl.load(weight + head + col, mask=mask), mask=mask)
-    if bias is not None:
-        tl.store(biases + head * width + col, tl.load(bias + head + col, mask=mask), mask=mask)
-
-
-@triton.jit
-def long_rows_kernel(
-    x,
-    weight,
-    bias,
-    out,
-    mean_out,
-    rstd_out,
-    x_row_stride,
-    n_cols,
-    EPS: tl.constexpr,
-    VECTOR: tl.constexpr,
-    BLOCK_SIZE: tl.constexpr,
-):
-    """One row for each program, of any length: once through it for its mean and variance, once more for the result.
-
-    Each lane keeps a mean of its own, and the squared distances from it, by Welford's update; lanes meet when the row is
-    through (B. P. Welford, Technometrics 4, 1962; T. F. Chan et al., The American Statistician 37, 1983).
-    """
-    row = tl.program_id(0).to(tl.int64)
-    source = x + row * multiple(x_row_stride, VECTOR)
-    target = out + row * multiple(n_cols, VECTOR)
-    n_cols = multiple(n_cols, VECTOR)
-    lanes = tl.arange(0, BLOCK_SIZE)
-    accumulated: tl.constexpr = tl.float64 if x.dtype.element_ty == tl.float64 else tl.float32
-    lane_mean = tl.zeros((BLOCK_SIZE,), accumulated)
-    squares = tl.zeros((BLOCK_SIZE,), accumulated)
-    turn = 0.0
-    for start in range(0, n_cols, BLOCK_SIZE):
-        mask = start + lanes < n_cols
-        values = widened(tl.load(source + start + lanes, mask=mask, other=0.0))
-        turn += 1.0
-        before = tl.where(mask, values - lane_mean, 0.0)
-        lane_mean += before / turn
-        squares += before * tl.where(mask, values - lane_mean, 0.0)
-    counts = tl.maximum((n_cols - lanes + BLOCK_SIZE - 1) // BLOCK_SIZE, 0).to(accumulated)
-    mean = tl.sum(lane_mean * counts, axis=0) / n_cols
-    between = (lane_mean - mean) * (lane_mean - mean) * counts
-    rstd = 1.0 / tl.sqrt((tl.sum(squares, axis=0) + tl.sum(between, axis=0)) / n_cols + EPS)
-    if mean_out is not None:
-        tl.store(mean_out + row, mean)
-        tl.store(rstd_out + row, rstd)
-    for start in range(0, n_cols, BLOCK_SIZE):
-        col = start + lanes
-        values = widened(tl.load(source + col, mask=col < n_cols, other=0.0))
-        result = scaled((values - mean) * rstd, weight, bias, col, col < n_cols)
-        tl.store(target + col, result.to(out.dtype.element_ty), mask=col < n_cols)
-
-
-@triton.jit
-def backward_kernel(
-    dy,
-    x,
-    weight,
-    mean,
-    rstd,
-    dx,
-    partials,
-    dy_row_stride,
-    x_row_stride,
-    n_rows,
-    n_cols,
-    VECTOR: tl.constexpr,
-    ROWS: tl.constexpr,
-    BLOCK_SIZE: tl.constexpr,
-    STAGES: tl.constexpr,
-):
-    """Of P programs, number p computes `dx` of the tiles p, p + P, …, of ROWS whole rows each, and sums over these rows.
-
-    `partials` has 2 × P rows: each program's part of dweight, and then each program's part of dbias. `dx` may be None, or
-    `partials`.
-    """
-    col = tl.arange(0, BLOCK_SIZE)[None, :]
-    in_row = col < multiple(n_cols, VECTOR)
-    computed: tl.constexpr = tl.float64 if x.dtype.element_ty == tl.float64 else tl.float32
-    if partials is not None:
-        dweight = tl.zeros((ROWS, BLOCK_SIZE), computed)
-        dbias = tl.zeros((ROWS, BLOCK_SIZE), computed)
-    if weight is not None:
-        weights = tl.load(weight + col, mask=in_row, other=0.0).to(computed)
-    first = tl.program_id(0).to(tl.int64) * ROWS
-    for tile in tl.range(first, n_rows, tl.num_programs(0) * ROWS, num_stages=STAGES):
-        row = tile + tl.arange(0, ROWS)[:, None]
-        there = row < n_rows
-        mask = in_row & there if ROWS > 1 else in_row
-        gradient = widened(tl.load(dy + row * multiple(dy_row_stride, VECTOR) + col, mask=mask, other=0.0))
-        values = widened(tl.load(x + row * multiple(x_row_stride, VECTOR) + col, mask=mask, other=0.0))
-        row_rstd = tl.load(rstd + row, mask=there, other=0.0)
-        normal = (values - tl.load(mean + row, mask=there, other=0.0)) * row_rstd
-        if partials is not None:
-            dweight += gradient * normal
-            dbias += gradient
-        if dx is not None:
-            if weight is not None:
-                gradient = gradient * weights
-            along = tl.sum(gradient * normal, axis=1)[:, None] / n_cols
-            level = tl.sum(gradient, axis=1)[:, None] / n_cols
-            result = (gradient - level - normal * along) * row_rstd
-            tl.store(dx + row * multiple(n_cols, VECTOR) + col, result.to(dx.dtype.element_ty), mask=mask)
-    if partials is not None:
-        place = tl.program_id(0).to(tl.int64) * multiple(n_cols, VECTOR) + col
-        tl.store(partials + place, tl.sum(dweight, axis=0)[None, :], mask=in_row)
-        place += tl.num_programs(0).to(tl.int64) * multiple(n_cols, VECTOR)
-        tl.store(partials + place, tl.sum(dbias, axis=0)[None, :], mask=in_row)
-
-
-@triton.jit
-def row_means_kernel(
-    dy, x, weight, mean, rstd, means, dy_row_stride, x_row_stride, n_cols, VECTOR: tl.constexpr, BLOCK_SIZE: tl.constexpr
-):
-    """One row of any length for each program: the means of g = dy · weight, and of g · x̂. `means` has a row for each."""
-    row = tl.program_id(0).to(tl.int64)
-    dy += row * multiple(dy_row_stride, VECTOR)
-    x += row * multiple(x_row_stride, VECTOR)
-    lanes = tl.arange(0, BLOCK_SIZE)
-    row_mean, row_rstd = tl.load(mean + row), tl.load(rstd + row)
-    level = tl.zeros((BLOCK_SIZE,), row_mean.dtype)
-    along = tl.zeros((BLOCK_SIZE,), row_mean.dtype)
-    for start in range(0, n_cols, BLOCK_SIZE):
-        col = start + lanes
-        mask = col < multiple(n_cols, VECTOR)
-        g = widened(tl.load(dy + col, mask=mask, other=0.0))
-        if weight is not None:
-            g = g * tl.load(weight + col, mask=mask, other=0.0).to(g.dtype)
-        level += g
-        along += g * (widened(tl.load(x + col, mask=mask, other=0.0)) - row_mean) * row_rstd
-    tl.store(means + row, tl.sum(level, axis=0) / n_cols)
-    tl.store(means + tl.num_programs(0) + row, tl.sum(along, axis=0) / n_cols)
-
-
-@triton.jit
-def columns_kernel(
-    dy,
-    x,
-    weight,
-    mean,
-    rstd,
-    means,
-    dx,
-    partials,
-    dy_row_stride,
-    x_row_stride,
-    n_rows,
-    n_cols,
-    VECTOR: tl.constexpr,
-    ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-):
-    """Program (c, p) of a grid with P columns computes COLUMNS columns of `dx`, and sums over rows, for the tiles p, p + P, …
-
-    `means` are those of `row_means_kernel`; `dx` and `partials` are as in `backward_kernel`.
-    """
-    col = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
-    in_row = col < multiple(n_cols, VECTOR)
-    computed: tl.constexpr = tl.float64 if x.dtype.element_ty == tl.float64 else tl.float32
-    if partials is not None:
-        dweight = tl.zeros((ROWS, COLUMNS), computed)
-        dbias = tl.zeros((ROWS, COLUMNS), computed)
-    if weight is not None:
-        weights = tl.load(weight + col, mask=in_row, other=0.0).to(computed)
-    first = tl.program_id(1).to(tl.int64) * ROWS
-    for tile in tl.range(first, n_rows, tl.num_programs(1) * ROWS):
-        row = tile + tl.arange(0, ROWS)[:, None]
-        there = row < n_rows
-        mask = in_row & there
-        gradient = widened(tl.load(dy + row * multiple(dy_row_stride, VECTOR) + col, mask=mask, other=0.0))
-        values = widened(tl.load(x + row * multiple(x_row_stride, VECTOR) + col, mask=mask, other=0.0))
-        row_rstd = tl.load(rstd + row, mask=there, other=0.0)
-        normal = (values - tl.load(mean + row, mask=there, other=0.0)) * row_rstd
-        if partials is not None:
-            dweight += gradient * normal
-            dbias += gradient
-        if dx is not None:
-            if weight is not None:
-                gradient = gradient * weights
-            level = tl.load(means + row, mask=there, other=0.0)
-            along = tl.load(means + n_rows + row, mask=there, other=0.0)
-            result = (gradient - level - normal * along) * row_rstd
-            tl.store(dx + row * multiple(n_cols, VECTOR) + col, result.to(dx.dtype.element_ty), mask=mask)
-    if partials is not None:
-        place = tl.program_id(1).to(tl.int64) * multiple(n_cols, VECTOR) + col
-        tl.store(partials + place, tl.sum(dweight, axis=0)[None, :], mask=in_row)
-        place += tl.num_programs(1).to(tl.int64) * multiple(n_cols, VECTOR)
-        tl.store(partials + place, tl.sum(dbias, axis=0)[None, :], mask=in_row)
-
-
-@triton.jit
-def column_sums_kernel(partials, out, n_parts, n_cols, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """Program (c, k) adds up COLUMNS columns of table k: `partials` has tables of `n_parts` rows, `out` a row for each."""
-    table = tl.program_id(1).to(tl.int64)
-    col = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
-    total = tl.zeros((ROWS, COLUMNS), partials.dtype.element_ty)
-    for start in range(0, n_parts, ROWS):
-        part = start + tl.arange(0, ROWS)[:, None]
-        mask = (part < n_parts) & (col < n_cols)[None, :]
-        total += tl.load(partials + (table * n_parts + part) * n_cols + col[None, :], mask=mask, other=0.0)
-    tl.store(out + table * n_cols + col, tl.sum(total, axis=0).to(out.dtype.element_ty), mask=col < n_cols)
 
 
 # --- which kernel, and how it is launched ---------------------------------------------------------------------------
@@ -389,7 +65,7 @@ def column_sums_kernel(partials, out, n_parts, n_cols, ROWS: tl.constexpr, COLUM
 class Plan:
     """How rows of one length are computed."""
 
-    kernel: Literal["rows", "blocks", "long"]
+    kernel: Literal["rows", "blocks", "pairs", "long"]
     block_size: int
     num_warps: int
     rows: int = 1
@@ -400,6 +76,8 @@ class Plan:
     """Programs for each multiprocessor (backward)."""
     registers: int | None = None
     """The most registers that a thread may have, so that more programs run at once; None leaves it to the compiler."""
+    copies: int = 1
+    """Of weight and bias, each from another column on, if rows begin at odd addresses (`shifted`). Pairs then need two."""
 
 
 @functools.cache
@@ -409,28 +87,44 @@ def plan(n_cols: int, itemsize: int, vector: int = 16, *, contiguous: bool = Tru
     `vector` divides all rows' beginnings and lengths; `contiguous` rows follow each other without a gap, from an address that
     is a multiple of 16. Chosen on an H200; benchmarks/README.md says what was tried.
 
-    >>> plan(4096, 4), plan(5000, 2, vector=8).kernel
-    (Plan(kernel='rows', block_size=4096, num_warps=16, rows=1, stages=1, programs=1, registers=None), 'blocks')
+    >>> plan(4096, 4)
+    Plan(kernel='rows', block_size=4096, num_warps=16, rows=1, stages=1, programs=1, registers=None, copies=1)
+    >>> plan(5000, 4, vector=8).kernel, plan(5000, 2, vector=8).kernel, plan(65537, 2, vector=1).kernel
+    ('blocks', 'pairs', 'long')
     """
     block_size = max(triton.next_power_of_2(n_cols), 16)
+    ragged = vector * itemsize < VECTOR_BYTES
+    by_blocks = contiguous if ragged else n_cols <= 0.85 * block_size
+    if itemsize == 2 and LONGEST_TILED < n_cols <= WIDEST_IN_PAIRS and (by_blocks or (n_cols > 2048 and not ragged)):
+        return _pairs_plan(n_cols, copies=4 if ragged else 1)
     if block_size > WIDEST // max(1, itemsize // 4):
-        return Plan("long", 8192 if itemsize < 8 else 2048, 8)
-    if block_size <= 1024 and itemsize == 2:
+        return Plan("long", 16384 // itemsize, 16)
+    if block_size <= LONGEST_TILED and itemsize == 2:
         return Plan("rows", block_size, 4, rows=2048 // block_size)
-    if block_size <= 1024:
+    if block_size <= LONGEST_TILED:
         return Plan("rows", block_size, 8, rows=4096 // block_size)
-    narrow = vector * itemsize < VECTOR_BYTES
-    if itemsize == 2 and (n_cols > 8192 or narrow or n_cols <= 0.85 * block_size) and (contiguous or not narrow):
-        num_warps = max(4, triton.next_power_of_2(triton.cdiv(n_cols, 32 * 112)))
-        registers = {4: 128, 8: 80}.get(num_warps) if n_cols > 8192 else None
-        return Plan("blocks", 256 * num_warps, num_warps, registers=registers)
-    if itemsize == 4 and (contiguous if narrow else n_cols <= 0.85 * block_size):
-        num_warps = triton.next_power_of_2(triton.cdiv(n_cols, 32 * 56))
-        return Plan("blocks", 128 * num_warps, num_warps)
+    if itemsize == 4 and by_blocks:
+        return _blocks_plan(n_cols, copies=2 if ragged and n_cols > 8192 else 1)
     if itemsize == 2:
         return Plan("rows", block_size, {2048: 4, 4096: 8, 8192: 8}.get(block_size, block_size // 1024))
     num_warps = {2048: 8, 4096: 16, 8192: 16}.get(block_size, 32)
     return Plan("rows", block_size, num_warps, registers=32 if (block_size, itemsize) == (16384, 4) else None)
+
+
+def _pairs_plan(n_cols: int, copies: int) -> Plan:
+    """Blocks of 4 pairs for each thread, which holds up to 32."""
+    fewest, most = 2 if n_cols <= 2048 else 4, 16 if n_cols <= 32768 else 32
+    num_warps = min(most, max(fewest, triton.next_power_of_2(triton.cdiv(n_cols, 64 * 25))))
+    held = 4 * triton.cdiv(n_cols, 256 * num_warps)
+    registers = 40 if held <= 16 else 56 if held <= 28 else 64
+    return Plan("pairs", 256 * num_warps, num_warps, registers=registers, copies=copies)
+
+
+def _blocks_plan(n_cols: int, copies: int) -> Plan:
+    """Blocks of 4 elements for each thread, which holds up to 32."""
+    num_warps = min(16 if n_cols <= 16384 else 32, triton.next_power_of_2(triton.cdiv(n_cols, 32 * 28)))
+    held = 4 * triton.cdiv(n_cols, 128 * num_warps)
+    return Plan("blocks", 128 * num_warps, num_warps, registers=40 if held <= 20 else 64, copies=copies)
 
 
 @functools.cache
@@ -548,11 +242,11 @@ def forward(
     if how is None:
         starts = x.stride(0) == n_cols and x.data_ptr() % VECTOR_BYTES == out.data_ptr() % VECTOR_BYTES == 0
         how = plan(n_cols, x.element_size(), vector, contiguous=starts)
-    weight, bias = (None if tensor is None else tensor.contiguous() for tensor in (weight, bias))
+    weight, bias = (None if tensor is None else _aligned(tensor) for tensor in (weight, bias))
     n_programs, kernel, numbers, constants = arguments(x, how, vector)
     with torch.cuda.device_of(x):  # Triton compiles for the current GPU, and launches there
-        if constants.get("ENDS"):
-            weight, bias = shifted(weight, bias, times=constants["VECTOR"])
+        if how.copies > 1:
+            weight, bias = shifted(weight, bias, how.copies)
         tensors = (x, weight, bias, out, mean, rstd)
         kernel[(n_programs,)](*tensors, *numbers, EPS=eps, **constants, **_options(how))
     return out
@@ -569,20 +263,33 @@ def arguments(x: torch.Tensor, how: Plan, vector: int) -> tuple[int, Any, tuple[
         return n_rows, long_rows_kernel, (x.stride(0), n_cols), constants
     whole = VECTOR_BYTES // x.element_size()
     constants |= {"ENDS": vector < whole, "VECTOR": max(vector, whole), "BLOCKS": triton.cdiv(n_cols, how.block_size)}
-    return n_rows, blocks_kernel, (x.stride(0), n_cols, _width(n_cols)), constants
+    constants["COPIES"] = how.copies
+    numbers = (x.stride(0), n_cols, _width(n_cols))
+    if how.kernel == "blocks":
+        return n_rows, blocks_kernel, numbers, constants
+    return n_rows, pairs_kernel, (*numbers, 0, 0), constants
 
 
-def shifted(*rows: torch.Tensor | None, times: int) -> list[torch.Tensor | None]:
-    """For weight and bias, a table of `times` rows each, which begin with the elements 0, 1, … of theirs.
+def shifted(weight: torch.Tensor | None, bias: torch.Tensor | None, copies: int) -> list[torch.Tensor | None]:
+    """For weight and bias, a table of `copies` rows each, which begin with the elements 0, 1, … of theirs.
 
-    Rows of a table begin at multiples of 16 elements; what stands behind a row's last element is undefined.
+    Rows of a table begin at multiples of 16 elements; what stands behind a row's last element is undefined. With one copy
+    for each way that rows begin, those of a row's middle would be loaded in vectors as `x` is. Fewer copies, in vectors of
+    fewer elements, are faster: they leave less to be read through L1.
     """
+    rows = (weight, bias)
     n_cols = next((len(row) for row in rows if row is not None), 0)
-    tables = [None if row is None else row.new_empty(times, _width(n_cols)) for row in rows]
+    tables = [None if row is None else row.new_empty(copies, _width(n_cols)) for row in rows]
     if n_cols:
-        grid = (triton.cdiv(n_cols, 1024), times)
+        grid = (triton.cdiv(n_cols, 1024), copies)
         shifted_kernel[grid](*rows, *tables, n_cols, _width(n_cols), BLOCK_SIZE=1024)
     return tables
+
+
+def _aligned(row: torch.Tensor) -> torch.Tensor:
+    """A row whose elements lie side by side from a multiple of 16 bytes on: it may be loaded in pairs."""
+    row = row.contiguous()
+    return row.clone() if row.data_ptr() % VECTOR_BYTES else row
 
 
 def _width(n_cols: int) -> int:
@@ -643,8 +350,9 @@ def _rows(x: torch.Tensor) -> torch.Tensor:
 
 
 def _vector(*matrices: torch.Tensor) -> int:
-    """The most elements, up to 16, that lengths of rows and what lies between their beginnings are multiples of."""
-    return math.gcd(16, matrices[0].shape[1], *(matrix.stride(0) for matrix in matrices))
+    """The most elements, up to 16, that lengths and addresses of all rows are multiples of."""
+    addresses = (matrix.data_ptr() // matrix.element_size() for matrix in matrices)
+    return math.gcd(16, matrices[0].shape[1], *(matrix.stride(0) for matrix in matrices), *addresses)
 
 
 def _computed(x: torch.Tensor) -> torch.dtype:
