@@ -77,6 +77,8 @@ TILES_IN_FLIGHT = Quiz(
 # --- matmul_grouped -----------------------------------------------------------------------------------------------------
 
 LARGEST_TILE = 64
+LONG = 4099
+"""A K that is longer than loops with an end of their own would reach by chance."""
 AT_ONCE = 16
 """How many programs are taken to run at the same time."""
 LARGE = 12
@@ -182,6 +184,7 @@ MATMUL_GROUPED = Exercise(
         {"m": 2, "n": 131, "k": 3},
         {"m": 21, "n": 18, "k": 130, "values": "large"},
     ),
+    long=({"m": 2, "n": 3, "k": LONG},),
     straddle=_straddle,
     drawn=_drawn,
     # Products of two factors with 10 digits are multiples of 2**-14, and sums stay below 2**10: 24 digits, which fp32 has. So
@@ -229,6 +232,12 @@ MATMUL_GROUPED = Exercise(
             "The accumulator is `tl.zeros((BLOCK_M, BLOCK_N), tl.float32)` and stays fp32 through the loop: `accumulator = "
             "tl.dot(a, b, accumulator)`. It becomes fp16 after the loop, once.",
             frozenset({"mismatch", "mismatch:near", "nan", "first_block_only", "periodic", "read_back"}),
+        ),
+        Hint(
+            f"K may be any length, here {LONG}. Does the loop end at K, or at a number of your own?",
+            frozenset({"mismatch", "mismatch:near", "nan", "constant", "scaled", "first_block_only", "tail", "periodic"}),
+            case=f"k={LONG}",
+            asked=False,
         ),
         Hint(
             "In this case sums go beyond 65504, the largest fp16 number, and come back. fp32 holds them; does anything in your "

@@ -69,4 +69,4 @@ def _common_tiles(cases: list[CaseRun]) -> set[int]:
 
 
 def _longest_tile(cases: list[CaseRun]) -> set[int]:
-    return {max(sizes)} if (sizes := set().union(*map(_tiles, cases))) else set()
+    return {max(sizes)} if (sizes := set().union(*(_tiles(case) for case in cases if not case.long))) else set()

@@ -36,6 +36,13 @@ class CaseRun:
     """The call in which simulated threads got nothing from each other."""
     overwritten: bool = False
     """Whether the result no longer held, after later calls, what it had held at first."""
+    long: bool = False
+    """Whether it is one of `Exercise.long`."""
+
+    @property
+    def kernels(self) -> set[str]:
+        """The names of the kernels that were launched."""
+        return {launch.kernel for call in self.calls[:1] for launch in call.trace.launches}
 
     @property
     def size(self) -> int:
@@ -72,6 +79,12 @@ class Work:
 
 Stage = Callable[[Work], list[Finding]]
 Judge = Callable[[Work, CaseRun], Finding | None]
+
+
+def to_compile(work: Work) -> list[CaseRun]:
+    """The cases whose launches are compiled: of the long ones, those that launch a kernel which no other case does."""
+    elsewhere = set().union(*(case.kernels for case in work.cases if not case.long))
+    return [case for case in work.cases if not case.long or not case.kernels <= elsewhere]
 
 
 def label(params: Params) -> str:
