@@ -517,6 +517,8 @@ SCORE_MEBIBYTES = Quiz(
     ),
     wrong=(
         wrong(32, "That is one head. There are 16."),
+        wrong(2**29, "That is in bytes. A MiB has 2²⁰ of them."),
+        wrong(537, "That is in MB, of a million bytes each. A MiB has 2²⁰ = 1,048,576."),
         wrong(256, "Each score has two bytes."),
         wrong(1024, "A score in fp16 has two bytes, not four."),
         wrong(8, "That would be the queries, if head_dim is 64. A score belongs to a query *and* a key."),

@@ -49,9 +49,9 @@ def _run(work: Work, cases: list[CaseRun], variations: bool = False) -> list[Fin
     if failed is None:
         return []
     # What the finished cases show says more than that the time was up, or that no elements need care.
-    if failed.failure.kind in ("timeout", "crash") and (shown := use_of_memory(work)):
-        return shown
-    return [failed.finding]
+    shown = use_of_memory(work) if failed.failure.kind in ("timeout", "crash") else []
+    shown = shown or (values(work) if failed.failure.kind == "timeout" else [])
+    return shown or [failed.finding]
 
 
 def _tiles(case: CaseRun) -> set[int]:
