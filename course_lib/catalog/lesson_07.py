@@ -335,6 +335,10 @@ TRANSPOSE = Exercise(
 )
 
 
+LONG = 2051
+"""A K that is longer than loops with an end of their own would reach by chance."""
+
+
 def _factors(
     generator: torch.Generator, m: int, n: int, k: int, layout: str = "rows", scale: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -395,10 +399,11 @@ MATMUL = Exercise(
         {"m": 2, "n": 131, "k": 3},
         {"m": 19, "n": 23, "k": 29, "scale": 17},
     ),
+    long=({"m": 2, "n": 3, "k": LONG},),
     straddle=_straddle,
     drawn=_drawn,
     # tf32 keeps 11 binary digits, and the inputs have at most 10. So a product in tf32, which is what `tl.dot` computes on a
-    # GPU unless told otherwise, is exact here, and so is every partial sum in fp32, in any order, up to K of about 1000: the
+    # GPU unless told otherwise, is exact here, and so is every partial sum in fp32, in any order, up to a K of thousands: the
     # tolerance need not grow with K. bf16 keeps 8 digits and fails; so does a sum in fp16; and factors in fp16, at scale=17.
     tolerance=Tolerance(rtol=1e-5, atol=1e-4),
     torch_may="allocate",
@@ -435,6 +440,12 @@ MATMUL = Exercise(
             "`acc = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)` before the loop, `acc += tl.dot(a, b)` in it. The loop takes "
             "`triton.cdiv(K, BLOCK_K)` steps, the last of them partial.",
             frozenset({"mismatch", "scaled", "timeout", "first_block_only", "periodic", "wrong_dtype", "read_back"}),
+        ),
+        Hint(
+            f"K may be any length, here {LONG}. Does the loop end at K, or at a number of your own?",
+            frozenset({"mismatch", "mismatch:near", "nan", "constant", "scaled", "first_block_only", "tail", "periodic"}),
+            case=f"k={LONG}",
+            asked=False,
         ),
         Hint(
             "Factors and sums stay in fp32: fp16 keeps 11 binary digits, and nothing above 65504.",

@@ -12,6 +12,11 @@ from course_lib.catalog.model import Exercise, Hint, Lesson, Params, Quiz, Toler
 
 NAME = "13_layernorm"
 
+MANY_COLUMNS = 2**13 + 17
+"""More columns than a block would have that is to cover any row, but has a largest size."""
+MANY_ROWS = 259
+"""More rows, and so perhaps more partial sums, than one tile or a loop with an end of its own would take by chance."""
+
 
 def _spread_rows(generator: torch.Generator, m: int, n: int, mean: float) -> torch.Tensor:
     """Each row spreads in its own way around a mean that is not 0, so that padding with zeros shows.
@@ -75,6 +80,7 @@ LAYERNORM = Exercise(
         {"m": 4, "n": 8, "mean": 1000.0},
         {"m": 3, "n": 129, "mean": -1000.0, "eps": 1e-3},
     ),
+    long=({"m": 2, "n": MANY_COLUMNS},),
     straddle=straddle_rows,
     drawn=drawn_rows,
     # At a mean of 1000, the rounded mean of 129 columns shifts a row by up to 1e-4 of its spread; the mean of squares minus the
@@ -175,9 +181,13 @@ def _gradient_rows(
 
 
 def _straddle_backward(block: int) -> tuple[Params, ...]:
-    """Rows just shorter and just longer than a block (up to 2¹² + 1 columns), or as many rows for a small block."""
+    """Rows just shorter and just longer than a block (up to 2¹² + 1 columns), or as many rows for a small block.
+
+    The block may also be one of partial sums, as many as there are rows: beside a longer one, there is a row more than it has.
+    """
     cases: list[Params] = [{"m": 3, "n": n} for n in (block - 1, block + 1) if 0 < n <= 2**12 + 1]
-    return (*cases, {"m": 2 * block + 1, "n": 3}) if block <= 64 else tuple(cases)
+    rows = 2 * block + 1 if block <= 64 else block + 1 if 256 <= block <= 512 else 0
+    return (*cases, {"m": rows, "n": 3}) if rows else tuple(cases)
 
 
 def _drawn_backward(numbers: random.Random) -> tuple[Params, ...]:
@@ -211,14 +221,14 @@ LAYERNORM_BACKWARD = Exercise(
         {"m": 3, "n": 8, "mean": 1000.0},
         {"m": 37, "n": 6},
         {"m": 17, "n": 33, "eps": 0.5},
-        {"m": 130, "n": 5},
+        {"m": MANY_ROWS, "n": 3},
         {"m": 5, "n": 129, "dy_layout": "sliced"},
         {"m": 3, "n": 1030},
         {"m": 0, "n": 5},
     ),
     straddle=_straddle_backward,
     drawn=_drawn_backward,
-    # The mean of the 8 columns around 1000 is exact in fp32. Sums over 130 rows are off by 1e-5 in any order.
+    # The mean of the 8 columns around 1000 is exact in fp32. Sums over 259 rows are off by 1e-5 in any order.
     tolerance=Tolerance(rtol=1e-4, atol=1e-3),
     torch_may="allocate",
     zeros_may_stay=True,
@@ -286,7 +296,7 @@ LAYERNORM_BACKWARD = Exercise(
             "Are all rows summed up, if there are more of them than programs, and more partial sums than one turn of the "
             "second kernel takes?",
             frozenset({"mismatch", "tail", "first_block_only"}),
-            case="m=(17|37|130)",
+            case=f"m=(17|37|{MANY_ROWS})",
         ),
         Hint(
             "A spare lane may hold anything that cannot be seen in a sum: say with `other=0.0` that it is 0, and remember that "

@@ -59,6 +59,9 @@ TILES_IN_FLIGHT = Quiz(
         "high and 4 columns wide. Both times they read 64 tiles in a step; the others are the same tiles again."
     ),
     wrong=(
+        wrong([2, 12], "With the groups, yes. Row by row, the columns of `b` count as well as the rows of `a`."),
+        wrong([64, 12], "With the groups, yes. Row by row, many of the 64 that they ask for are the same ones."),
+        wrong([12, 18], "Both are right, the other way round: row by row first, then in groups."),
         wrong([32, 32], "Each program needs one row and one column. But how many *different* ones are they?"),
         wrong([64, 64], "That is what they ask for. Several of them ask for the same."),
         wrong([17, 12], "32 programs, not 16: they fill two rows of 16 tiles."),
@@ -77,15 +80,18 @@ TILES_IN_FLIGHT = Quiz(
 # --- matmul_grouped -----------------------------------------------------------------------------------------------------
 
 LARGEST_TILE = 64
+LONG = 4099
+"""A K that is longer than loops with an end of their own would reach by chance."""
 AT_ONCE = 16
 """How many programs are taken to run at the same time."""
 LARGE = 12
 """So many rows and columns of tiles a result must have for the order to be judged."""
-MANY = 13
-"""So many a case has for that: a prime number, so that the last group is lower than the others, whatever their height."""
+MANY = (17, 13)
+"""So many a case has for that: prime numbers, so that the last group is lower than the others, whatever their height; and more
+than the least, lest an order that is kept to for small results alone be all that is seen."""
 MOST_APART = 11.5
-"""In how many rows and columns of tiles, together, `AT_ONCE` programs may have theirs, on average. Of 13 × 13 tiles, groups of
-2 to 8 rows have 9 to 11.3, row by row has 15."""
+"""In how many rows and columns of tiles, together, `AT_ONCE` programs may have theirs, on average. Of 17 × 13 tiles, groups of
+2 to 8 rows have 9 to 11.1, row by row has 15."""
 
 
 def _factors(
@@ -111,8 +117,8 @@ def _straddle(block: int) -> tuple[Params, ...]:
     """Each dimension just shorter and just longer than a block, or two; and many tiles, whose order can be seen."""
     if block > LARGEST_TILE:
         return ({"m": 2, "n": 3, "k": block + 1},) if block <= 1024 else ()
-    many = MANY * block
-    sizes = [(2 * block + 1, block + 1, 3), (block - 1, 2 * block + 1, 7), (block, block, 2 * block + 1), (many, many - 1, 5)]
+    tall, wide = (count * block for count in MANY)
+    sizes = [(2 * block + 1, block + 1, 3), (block - 1, 2 * block + 1, 7), (block, block, 2 * block + 1), (tall, wide - 1, 5)]
     return tuple({"m": m, "n": n, "k": k} for m, n, k in sizes)
 
 
@@ -182,6 +188,7 @@ MATMUL_GROUPED = Exercise(
         {"m": 2, "n": 131, "k": 3},
         {"m": 21, "n": 18, "k": 130, "values": "large"},
     ),
+    long=({"m": 2, "n": 3, "k": LONG},),
     straddle=_straddle,
     drawn=_drawn,
     # Products of two factors with 10 digits are multiples of 2**-14, and sums stay below 2**10: 24 digits, which fp32 has. So
@@ -231,16 +238,16 @@ MATMUL_GROUPED = Exercise(
             frozenset({"mismatch", "mismatch:near", "nan", "first_block_only", "periodic", "read_back"}),
         ),
         Hint(
+            f"K may be any length, here {LONG}. Does the loop end at K, or at a number of your own?",
+            frozenset({"mismatch", "mismatch:near", "nan", "constant", "scaled", "first_block_only", "tail", "periodic"}),
+            case=f"k={LONG}",
+            asked=False,
+        ),
+        Hint(
             "In this case sums go beyond 65504, the largest fp16 number, and come back. fp32 holds them; does anything in your "
             "loop round to fp16? `tl.dot` has an `out_dtype`, and `.to(tl.float16)` belongs behind the loop.",
             frozenset({"nan", "mismatch", "mismatch:near"}),
             case="large",
-        ),
-        Hint(
-            "Is your kernel tuned? `triton.autotune` runs each configuration many times, on the tensors of your call. A kernel "
-            "that adds to what is there needs `reset_to_zero`; or, better, no atomics: one program has a whole tile.",
-            frozenset({"scaled"}),
-            asked=False,
         ),
         Hint(
             "Element (i, j) of a matrix lies at `i * stride(0) + j * stride(1)`. Pass both strides of `a` and `b`, and mind "

@@ -17,6 +17,8 @@ NAME = "15_online_softmax_and_attention"
 
 MOST_LANES = 1024
 """As many elements as a load of `online_softmax` may take at once, and as a program may hold of a row, however long that is."""
+LONG = 16 * MOST_LANES + 27
+"""Columns of a row that is longer than loops and merges with an end of their own would reach by chance."""
 
 _MASKS = frozenset(f"{access}_out_of_bounds:{mask}" for access in ("load", "store") for mask in ("unmasked", "masked"))
 _MISSING = frozenset(f"unwritten:{pattern}" for pattern in ("no_program", "one_program", "tail", "row_ends", "gaps"))
@@ -28,8 +30,15 @@ _MISSING = frozenset(f"unwritten:{pattern}" for pattern in ("no_program", "one_p
 def _rows(generator: torch.Generator, m: int, n: int, layout: str = "rows", values: str = "near 0") -> tuple[torch.Tensor, ...]:
     """Rows as `scores` makes them, or sorted ones: each block of "rising" ones has a higher maximum than all before it.
 
-    Over a "falling" row the blocks' maxima fall by more than 88, so that exp of the difference is infinite in fp32.
+    Over a "falling" row the blocks' maxima fall by more than 88, so that exp of the difference is infinite in fp32. "lowest"
+    rows have one score of −2¹²⁷, and lower ones: whatever finite number a maximum might begin with is higher, except the lowest
+    of all. As a power of two it is exact also times log2(e), whether or not that is fused with a subtraction; and as the only
+    one of its height it needs no sum, which a logarithm beside it would lose.
     """
+    if values == "lowest":
+        x = -(2.0**127) * (1.1 + 0.2 * torch.rand((m, n), generator=generator))
+        x[torch.arange(m), torch.randint(n, (m,), generator=generator)] = -(2.0**127)
+        return (arranged(x, layout),)
     if values not in ("rising", "falling"):
         return scores(generator, m, n, layout, values)
     return (arranged(20 * floats(generator, m, n).sort(dim=1, descending=values == "falling").values, layout),)
@@ -89,13 +98,13 @@ ONLINE_SOFTMAX = Exercise(
         {"m": 5, "n": 3, "layout": "transposed"},
         {"m": 4, "n": 6, "layout": "sliced"},
         {"m": 3, "n": 6, "values": "far from 0"},
+        {"m": 3, "n": 6, "values": "lowest"},
         {"m": 37, "n": 6},
         {"m": 2, "n": 1024},
         {"m": 2, "n": 1025},
         {"m": 2, "n": 2051, "values": "rising"},
         {"m": 2, "n": 2111, "values": "falling"},
-        {"m": 3, "n": 2060, "values": "far from 0"},
-        {"m": 1, "n": 5003, "layout": "transposed"},
+        {"m": 3, "n": 2060, "layout": "transposed", "values": "far from 0"},
         {"m": 3, "n": 1101, "layout": "row expanded"},
         {"m": 2, "n": 2500, "values": "late"},
         {"m": 2, "n": 2300, "values": "late and low"},
@@ -104,6 +113,7 @@ ONLINE_SOFTMAX = Exercise(
         {"m": 2, "n": 1300, "values": "nan"},
         {"m": 0, "n": 2000},
     ),
+    long=({"m": 1, "n": LONG},),
     straddle=_straddle_rows,
     drawn=lambda numbers: (
         {"m": numbers.randint(2, 12), "n": numbers.randint(2, 400)},
@@ -174,6 +184,20 @@ ONLINE_SOFTMAX = Exercise(
             case="far from 0",
         ),
         Hint(
+            "These scores are −1.7 · 10³⁸ and lower. What a maximum begins with, and what spare lanes hold, must be below any "
+            'score that there may be: -float("inf"), not −10,000 and not −10³⁰. Above the scores, every exp(x − maximum) is 0.',
+            frozenset({"nan", "mismatch", "constant", "scaled", "tail", "first_block_only"}),
+            case="values=lowest",
+            asked=False,
+        ),
+        Hint(
+            f"A row has any length, here {LONG} elements. Do the loops end at `n_cols`, or at a number of your own? And where "
+            "programs share a row, are the pairs of all of them merged, however many there are?",
+            frozenset({"unwritten", "mismatch", "scaled", "nan", "constant", "tail", "first_block_only"}) | _MISSING,
+            case=f"n={LONG}",
+            asked=False,
+        ),
+        Hint(
             "The mask is computed anew in each turn, from the columns of that turn, and belongs on every load and on the "
             'store. `other=-float("inf")` suits the maximum, and exp(−inf) adds nothing to the sum.',
             frozenset({"undefined_lanes", "scaled", "race:spill"}) | _MASKS,
@@ -218,7 +242,12 @@ def _heads(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """fp16 queries, keys and values of at most 11 binary digits: b batches of h heads, `m` queries and `n` keys of d elements.
 
-    Scores "near 0" are so; "low" are all about −300, "high" all about 300, "rising" ones grow with the key's number.
+    Scores "near 0" are so; "low" are all about −300, "high" all about 300, "rising" ones grow with the key's number. The
+    "lowest" are −2³⁰ · √d for one key, which is as exact as in `_rows`, and lower for the others. With a "large v" scores are
+    near 0, and three values add up to more than fp16 holds.
+
+    "heads behind rows" is (batch, length, heads, d) in memory; "values by rows" is (length, heads, batch, d), for `v` alone.
+    "keys turned" and "values turned" have `k` or `v` with the strides of rows and elements exchanged.
     """
     step = 2.0**-7
     q, k, v = (rounded(generator, b, h, length, d, step=step).clamp(-7, 7) for length in (m, n, n))
@@ -226,16 +255,29 @@ def _heads(
         q[..., 0], k[..., 0] = 32.0, (300 if values == "high" else -300) * math.sqrt(d) / 32
     elif values == "rising":
         q[..., 0], k[..., 0] = 4.0, torch.arange(n) * math.sqrt(d) / 16
+    elif values == "lowest":
+        q[:], k[:] = 2.0**15, -(2.0**15) * (1.1 + 0.8 * torch.rand(k.shape, generator=generator))
+        k[:, :, n // 2] = -(2.0**15)
+    elif values == "large v":
+        v = 30000 + 4000 * v
     q, k, v = q.half(), k.half(), v.half()
     if layout == "heads behind rows":
         q, k, v = (x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v))
     elif layout == "keys turned":
         k = k.transpose(2, 3).contiguous().transpose(2, 3)
+    elif layout == "values turned":
+        v = v.transpose(2, 3).contiguous().transpose(2, 3)
+    elif layout == "values by rows":
+        v = v.permute(2, 1, 0, 3).contiguous().permute(2, 1, 0, 3)
     elif layout == "one head for all":
         k, v = (x[:, :1].contiguous().expand(b, h, n, d) for x in (k, v))
     elif layout == "sliced":
         q, k, v = (torch.stack([x, x + 1], -1).repeat_interleave(2, 2)[:, :, ::2, :, 0] for x in (q, k, v))
     return q, k, v
+
+
+MANY_KEYS = 2100
+"""More keys than loops and merges with an end of their own would reach by chance."""
 
 
 def _scores_stay(trace: Trace) -> str | None:
@@ -280,17 +322,22 @@ ATTENTION = Exercise(
         {"m": 5, "n": 7, "d": 16, "b": 2, "h": 3},
         {"m": 16, "n": 16, "d": 16},
         {"m": 33, "n": 17, "d": 32},
-        {"m": 7, "n": 41, "d": 64},
+        {"m": 67, "n": 21, "d": 64},
         {"m": 3, "n": 70, "d": 16, "values": "rising"},
         {"m": 3, "n": 69, "d": 16, "values": "low"},
         {"m": 3, "n": 69, "d": 32, "values": "high"},
+        {"m": 3, "n": 71, "d": 16, "values": "lowest"},
+        {"m": 3, "n": 37, "d": 16, "h": 1, "values": "large v"},
         {"m": 5, "n": 19, "d": 16, "b": 2, "h": 3, "layout": "heads behind rows"},
         {"m": 9, "n": 35, "d": 16, "b": 2, "layout": "keys turned"},
+        {"m": 3, "n": 19, "d": 16, "h": 1, "layout": "values turned"},
+        {"m": 3, "n": 19, "d": 16, "b": 2, "layout": "values by rows"},
         {"m": 70, "n": 5, "d": 16, "b": 2, "layout": "one head for all"},
         {"m": 4, "n": 37, "d": 32, "b": 2, "layout": "sliced"},
         {"m": 131, "n": 150, "d": 16, "h": 1},
         {"m": 2, "n": 150, "d": 64, "h": 1},
     ),
+    long=({"m": 1, "n": MANY_KEYS, "d": 16, "h": 1},),
     straddle=_straddle_lengths,
     drawn=_drawn_lengths,
     # The inputs have so few digits that scores are exact in fp32. Weights are rounded to fp16 for the second product, each by
@@ -345,7 +392,29 @@ ATTENTION = Exercise(
             "A padded key has the score 0, and 0 is far above these: it gets all the weight. Where does the maximum begin, and "
             "what are the scores past the last key?",
             frozenset({"mismatch", "nan", "constant", "scaled", "tail", "first_block_only"}),
-            case="values=low",
+            case=r"values=low\b",
+        ),
+        Hint(
+            "These scores are −4 · 10⁹ and lower. What a maximum begins with, and the scores past the last key, must be below "
+            'every score that there may be: -float("inf"), not −10,000 and not −10⁶. Whatever is above the scores gets all the '
+            "weight.",
+            frozenset({"mismatch", "nan", "constant", "scaled", "tail", "first_block_only"}),
+            case="values=lowest",
+            asked=False,
+        ),
+        Hint(
+            "Three of these values add up to more than 65504, the largest fp16 number; their mean is smaller again, once the "
+            "sum has divided. The tile of weighted values is fp32 until then: does anything in the loop round it to fp16?",
+            frozenset({"mismatch", "mismatch:near", "nan", "constant", "scaled", "tail", "first_block_only"}),
+            case="large v",
+            asked=False,
+        ),
+        Hint(
+            f"There may be any number of keys, here {MANY_KEYS}. Does the loop end at N, or at a number of your own? And where "
+            "the keys are shared among programs, are the results of all of them merged, however many there are?",
+            frozenset({"mismatch", "mismatch:near", "nan", "constant", "scaled", "tail", "first_block_only"}),
+            case=f"n={MANY_KEYS}",
+            asked=False,
         ),
         Hint(
             "exp(300) is infinite. Subtract the maximum of the same query, over all keys seen so far, before `tl.exp`.",
@@ -448,6 +517,8 @@ SCORE_MEBIBYTES = Quiz(
     ),
     wrong=(
         wrong(32, "That is one head. There are 16."),
+        wrong(2**29, "That is in bytes. A MiB has 2²⁰ of them."),
+        wrong(537, "That is in MB, of a million bytes each. A MiB has 2²⁰ = 1,048,576."),
         wrong(256, "Each score has two bytes."),
         wrong(1024, "A score in fp16 has two bytes, not four."),
         wrong(8, "That would be the queries, if head_dim is 64. A score belongs to a query *and* a key."),

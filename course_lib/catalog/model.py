@@ -102,6 +102,10 @@ class Exercise:
     zeros_may_stay: bool = False
     """Whether elements of the result that no kernel has written may be zeros of the launcher's, as the counts of what is not
     there; and where no argument has an element, whether no kernel need be launched."""
+    long: tuple[Params, ...] = ()
+    """Cases longer than any end that an answer may have set itself. They are interpreted like the others, but compiled, and run
+    on a GPU, only if they launch a kernel that no other case does: for an answer whose tile covers them, a compiler would take
+    minutes over what shorter ones have shown already."""
     drawn: Callable[[random.Random], tuple[Params, ...]] = lambda numbers: ()
     """Further cases, drawn anew for every seed, so that nobody can know all sizes beforehand."""
     also: Callable[[Trace], str | None] = lambda trace: None

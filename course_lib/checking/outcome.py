@@ -62,6 +62,8 @@ class Call:
     not hold. `elsewhere` says what was started that nothing observes: "thread", "process". `changed` has the lines by which
     torch wrote to arguments, by position. `unreachable` has the first tensor that a kernel on a GPU could not reach.
 
+    `outdated_choice` says of an autotuned kernel that it ran with what an earlier call had chosen, and should not have.
+
     Where it need not be a tensor, what came back may be `numbers` instead. `blocks` are the runs of the thread simulator.
     """
 
@@ -74,6 +76,7 @@ class Call:
     after: dict[int, torch.Tensor]
     ops: dict[str, int]
     notes: tuple[str, ...] = ()
+    outdated_choice: str = ""
     source_view: View | None = None
     outside: tuple[dict[str, Any], ...] = ()
     clashes: tuple[dict[str, int], ...] = ()
@@ -243,6 +246,7 @@ def _read_call(content: bytes, case: int, variation: str, bundle: Bundle) -> Cal
         after,
         ops,
         notes=tuple(map(str, header.get("notes", ()))),
+        outdated_choice=str(header.get("outdated_choice", "")),
         source_view=_view(header["result"]["source"]) if "source" in header["result"] else None,
         outside=tuple(map(dict, header.get("outside", ()))),
         clashes=tuple({name: int(place) for name, place in store.items()} for store in header.get("clashes", ())),

@@ -67,6 +67,8 @@ class Recorder:
         """How many lanes read what the answer has no right to rely on."""
         self.atomics = False
         self.configurations = 1
+        self.outdated_choice = ""
+        """What is said of the first autotuned kernel that ran with an earlier call's choice, if pruning rules it out by now."""
         self.any_order = False
         """Whether the compiler may choose an order of elements."""
         self.notes: set[str] = set()
@@ -143,6 +145,13 @@ class Recorder:
 
     def measures(self) -> bool:
         return self.variation.measured
+
+    def outdated(self, kernel: str, chosen: dict[str, Any]) -> None:
+        options = ", ".join(f"{name}={value}" for name, value in chosen.items())
+        self.outdated_choice = self.outdated_choice or (
+            f"`{kernel}` ran with {options}, chosen in an earlier call whose `key` was the same; here `prune_configs_by` would "
+            "have left that out."
+        )
 
     def reorders(self) -> bool:
         self.any_order = True
@@ -257,6 +266,7 @@ class Recorder:
         return {
             "launches": self.launches,
             "notes": sorted(self.notes),
+            "outdated_choice": self.outdated_choice,
             "changed": sorted(self.changed.items()),
             "unreachable": self.unreachable,
             "elsewhere": sorted(self.elsewhere),

@@ -43,6 +43,9 @@ class Guard:
     def measures(self) -> bool:
         return False
 
+    def outdated(self, kernel: str, chosen: dict[str, Any]) -> None:
+        pass
+
     def reorders(self) -> bool:
         return False
 

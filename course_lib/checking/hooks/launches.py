@@ -191,16 +191,36 @@ def _patch_programs() -> None:
     interp.InterpreterBuilder.set_grid_idx = indexed
 
 
+def _let_through(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the configuration that was chosen in an earlier call is one that pruning leaves in this one."""
+    tuner.nargs = dict(zip(tuner.arg_names, args, strict=False))
+    try:
+        return tuner.best_config in tuner.prune_configs(kwargs)
+    finally:
+        tuner.nargs = None
+
+
 def _patch_tuning() -> None:
-    """Let `@triton.autotune` take the configuration that the observer asks for: there is nothing here to measure."""
+    """Let `@triton.autotune` take the configuration that the observer asks for: there is nothing here to measure.
+
+    It keeps to that for further calls with the same `key`, as on a GPU: also where pruning would not let it through any more.
+    Whichever configurations are asked for, each has choices of its own to keep, so that none hides another one.
+    """
     tuner = autotuner.Autotuner
     run, bench = tuner.run, tuner._bench
 
     @functools.wraps(run)
     def tuned(self: Any, *args: Any, **kwargs: Any) -> Any:
         if state.observer is not None:
-            self._course_choice = self.configs[state.observer.tuning(len(self.configs))]
-            self.cache.clear()
+            number = state.observer.tuning(len(self.configs))
+            self._course_choice = self.configs[number]
+            kept = self.__dict__.setdefault("_course_kept", {})
+            self.cache = {} if state.observer.measures() else kept.setdefault(number, {})
+            choices = len(self.cache)
+            result = run(self, *args, **kwargs)
+            if len(self.configs) > 1 and len(self.cache) == choices and not _let_through(self, args, kwargs):
+                state.observer.outdated(self.base_fn.__name__, self.best_config.kwargs)
+            return result
         return run(self, *args, **kwargs)
 
     @functools.wraps(bench)

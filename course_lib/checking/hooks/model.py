@@ -148,6 +148,10 @@ class Observer(Protocol):
         """Whether an autotuned kernel is run once more beforehand, as where its configurations are measured."""
         ...
 
+    def outdated(self, kernel: str, chosen: dict[str, Any]) -> None:
+        """An autotuned kernel ran with what an earlier call had chosen, and pruning would not have let through in this one."""
+        ...
+
     def reorders(self) -> bool:
         """Whether what the compiler may put into another order comes in another one."""
         ...

@@ -34,7 +34,8 @@ def run(work: Work) -> list[Finding]:
 
 def make_cases(work: Work) -> list[CaseRun]:
     """The exercise's own cases, and those that are drawn for this seed."""
-    return [make_case(work, params) for params in (*work.exercise.cases, *work.exercise.drawn(random.Random(work.seed)))]
+    drawn = work.exercise.drawn(random.Random(work.seed))
+    return [make_case(work, params) for params in (*work.exercise.cases, *work.exercise.long, *drawn)]
 
 
 def larger_half(cases: list[CaseRun]) -> list[CaseRun]:
@@ -74,7 +75,7 @@ def make_case(work: Work, params: Params, suffix: str = "") -> CaseRun:
     arguments = work.exercise.make_inputs(generator, **params)
     want = work.exercise.reference(*arguments)
     if isinstance(want, torch.Tensor):
-        return CaseRun(name, params, arguments, want)
+        return CaseRun(name, params, arguments, want, long=params in work.exercise.long)
     numbers = as_numbers(want)
     assert numbers is not None, f"the reference of {work.exercise.name} returned {want!r}"
     return CaseRun(name, params, arguments, numbers.tensor, numbers.form)

@@ -12,7 +12,7 @@ from course_lib.checking.reading import Text
 from course_lib.checking.stages.failures import failure_finding
 from course_lib.checking.stages.memory import use_of_memory
 from course_lib.checking.stages.values import values
-from course_lib.checking.stages.work import Work
+from course_lib.checking.stages.work import CaseRun, Work, to_compile
 
 
 def compiler(work: Work) -> list[Finding]:
@@ -23,9 +23,9 @@ def compiler(work: Work) -> list[Finding]:
     """
     # Memory for several compilations at once.
     limits = sandbox.Limits(cpu_seconds=100, wall_seconds=100, total_seconds=100, memory_bytes=2**32)
-    cases, targets = work.cases, work.exercise.targets
+    cases, targets = to_compile(work), work.exercise.targets
     if wrong := use_of_memory(work) or values(work):
-        cases, targets = [case for case in cases if case.label == wrong[0].case], targets[-1:]
+        cases, targets = [case for case in work.cases if case.label == wrong[0].case], targets[-1:]
     arguments = [case.arguments for case in cases]
     asks = work.exercise.compiled_code is not None
     outcome = sandbox.run(work.bundle, arguments, mode="compile", targets=targets, limits=limits, code=asks, exercise=True)
@@ -40,7 +40,7 @@ def compiler(work: Work) -> list[Finding]:
         work.skipped.append(Skipped("compiler", outcome.unavailable))
         return []
     if failure is None:
-        why = _not_compiled(work, outcome)
+        why = _not_compiled(cases, outcome)
         return (values(work) or [why]) if why else []
     found = failure_finding(failure, work.bundle, case, limits)
     kind = "no_verdict" if found.kind == "timeout" else found.kind
@@ -64,13 +64,13 @@ def _refusal(failure: Failure, bundle: Bundle, case: str | None) -> Finding:
     )
 
 
-def _not_compiled(work: Work, outcome: Outcome) -> Finding | None:
+def _not_compiled(cases: list[CaseRun], outcome: Outcome) -> Finding | None:
     """A kernel that ran in the interpreter, and not where launches are compiled.
 
     A launcher may choose its kernels by the GPU, so each must be compiled for one target at least; but where it stopped over an
     error, for that one.
     """
-    ran = [{launch.kernel for call in case.calls[:1] for launch in call.trace.launches} for case in work.cases]
+    ran = [case.kernels for case in cases]
     missing = [
         (number, f"the launcher stopped before it launched `{kernel}`: {error}")
         for target, number, error in outcome.stopped
@@ -90,6 +90,6 @@ def _not_compiled(work: Work, outcome: Outcome) -> Finding | None:
     return Finding(
         "no_verdict",
         f"where kernels are compiled for a GPU, and not run, {reason}",
-        case=work.cases[number].label,
+        case=cases[number].label,
         details=("Which kernels a launcher launches must not depend on what they compute.",),
     )

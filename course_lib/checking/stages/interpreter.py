@@ -49,9 +49,9 @@ def _run(work: Work, cases: list[CaseRun], variations: bool = False) -> list[Fin
     if failed is None:
         return []
     # What the finished cases show says more than that the time was up, or that no elements need care.
-    if failed.failure.kind in ("timeout", "crash") and (shown := use_of_memory(work)):
-        return shown
-    return [failed.finding]
+    shown = use_of_memory(work) if failed.failure.kind in ("timeout", "crash") else []
+    shown = shown or (values(work) if failed.failure.kind == "timeout" else [])
+    return shown or [failed.finding]
 
 
 def _tiles(case: CaseRun) -> set[int]:
@@ -69,4 +69,4 @@ def _common_tiles(cases: list[CaseRun]) -> set[int]:
 
 
 def _longest_tile(cases: list[CaseRun]) -> set[int]:
-    return {max(sizes)} if (sizes := set().union(*map(_tiles, cases))) else set()
+    return {max(sizes)} if (sizes := set().union(*(_tiles(case) for case in cases if not case.long))) else set()

@@ -17,6 +17,11 @@ from course_lib.checking.memory import Programs
 from course_lib.checking.outcome import Call
 from course_lib.checking.plain_numbers import Form
 
+TUNED_TOO_SELDOM = (
+    "`@triton.autotune` chooses once for each value of `key`, and stays with it. So `key` has to name every argument that "
+    "`prune_configs_by` looks at, and every one on which it depends whether a configuration is right."
+)
+"""What is said where such a choice was outdated."""
 AGAIN = ", again with other values"
 """What follows the label of a case that is run a second time in the same process, since something may stay from the first."""
 
@@ -36,6 +41,13 @@ class CaseRun:
     """The call in which simulated threads got nothing from each other."""
     overwritten: bool = False
     """Whether the result no longer held, after later calls, what it had held at first."""
+    long: bool = False
+    """Whether it is one of `Exercise.long`."""
+
+    @property
+    def kernels(self) -> set[str]:
+        """The names of the kernels that were launched."""
+        return {launch.kernel for call in self.calls[:1] for launch in call.trace.launches}
 
     @property
     def size(self) -> int:
@@ -74,6 +86,12 @@ Stage = Callable[[Work], list[Finding]]
 Judge = Callable[[Work, CaseRun], Finding | None]
 
 
+def to_compile(work: Work) -> list[CaseRun]:
+    """The cases whose launches are compiled: of the long ones, those that launch a kernel which no other case does."""
+    elsewhere = set().union(*(case.kernels for case in work.cases if not case.long))
+    return [case for case in work.cases if not case.long or not case.kernels <= elsewhere]
+
+
 def label(params: Params) -> str:
     """A case's name in reports: ``label({"n": 129})`` is ``"n=129"``."""
     return ", ".join(f"{name}={value}" for name, value in params.items())
@@ -88,7 +106,13 @@ def in_order(work: Work, judge: Judge) -> Iterator[Finding]:
     """The findings of all cases, the smallest case first; one without any element shows least, and comes last."""
     for case in sorted((case for case in work.cases if case.calls), key=lambda case: (case.size == 0, case.size)):
         if finding := judge(work, case):
-            yield replace(finding, case=case.label, given=_layout(case, work.exercise))
+            yield _with_its_choice(replace(finding, case=case.label, given=_layout(case, work.exercise)), case)
+
+
+def _with_its_choice(finding: Finding, case: CaseRun) -> Finding:
+    """The finding, with what an autotuned kernel has to do with it, if it ran with an earlier call's choice."""
+    outdated = next((call.outdated_choice for call in case.calls if call.outdated_choice), None)
+    return replace(finding, details=(outdated, *finding.details), advice=TUNED_TOO_SELDOM) if outdated else finding
 
 
 def _layout(case: CaseRun, exercise: Exercise) -> str:
