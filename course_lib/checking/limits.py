@@ -46,7 +46,7 @@ def longest(limits: Limits) -> float:
 
 
 def of_all_cases(limits: Limits) -> Limits:
-    """The limits of one case that is all there is, where the cases together have these. All may wait as long as one may alone."""
+    """The limits of one case that is all there is, where the cases together have these. All may wait as long as one may."""
     return replace(limits, cpu_seconds=limits.total_seconds, wall_seconds=max(limits.wall_seconds, limits.total_seconds))
 
 
