@@ -34,7 +34,7 @@ from triton.runtime.errors import OutOfResources, PTXASError
 from triton.runtime.jit import JITCallable, JITFunction
 
 from course_lib.checking import pretend_gpu, wire
-from course_lib.checking.inside import ANSWER_FILE, Whereabouts, call_once, load_answer, load_arrays
+from course_lib.checking.inside import ANSWER_FILE, Whereabouts, call_once, content_of, load_answer, load_arrays
 from course_lib.checking.launch_code import Reader
 from course_lib.checking.pretend_gpu import PretendGpu
 
@@ -268,11 +268,15 @@ UNEXPLAINED = "error encountered during parsing"
 
 def _complaint() -> tuple[str, dict[str, Any]] | None:
     """What MLIR first printed of a fault in the code that was made of a kernel, and the line if it is the answer's."""
-    printed = Path("printed.txt").read_text(errors="replace")
+    printed = (content_of(Path("printed.txt"), MOST_PRINTED) or b"").decode(errors="replace")
     if not (first := re.search(r"^(/.+):(\d+):\d+: error: (.+)$", printed, re.MULTILINE)):
         return None
     own = first[1] == str(Path(ANSWER_FILE).resolve())
     return first[3], {"line": int(first[2])} if own else {}
+
+
+MOST_PRINTED = 2**22
+"""Bytes that are looked through."""
 
 
 def _place(error: BaseException) -> dict[str, Any]:
