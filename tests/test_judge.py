@@ -1,7 +1,7 @@
 """The judge is right both ways: every wrong answer kept here is refused for its reason, every right one passes.
 
 tests/mutants/<exercise>/<what_is_wrong>.py are wrong answers; each says in a line `# expect: kind` what must be found, and
-some in a line `# hint: words` which words the hint must have.
+some in a line `# hint: words` which words the hint must have, and in `# line: words` which the line of code that it shows.
 tests/variants/<exercise>/<how>.py are right answers, each written in another way.
 
 With many seeds: `pytest -m slow tests/test_judge.py`.
@@ -134,6 +134,8 @@ def test_a_wrong_answer_is_refused_for_its_reason(path: Path) -> None:
         assert finding.kind in WITHOUT_A_LINE or "Unsupported function" in finding.message or valued
     else:
         lines = path.read_text(encoding="utf-8").splitlines()
+        for words in re.findall(r"^# line: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
+            assert words in finding.source.text
         assert finding.source.origin == path.name
         assert finding.source.text == lines[finding.source.line - 1].strip() != ""
         assert f"{path.name}, line {finding.source.line}" in text

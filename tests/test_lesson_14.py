@@ -182,7 +182,7 @@ def test_groups_of_two_to_eight_rows_are_near_enough_and_lines_are_not(group: in
 
 def test_inputs_add_up_exactly_in_fp32_in_any_order() -> None:
     exercise = catalog.exercise("matmul_grouped")
-    for case in exercise.cases:
+    for case in (*exercise.cases, *exercise.long):
         a, b = exercise.make_inputs(torch.Generator().manual_seed(1), **case)
         assert a.dtype == b.dtype == F16
         exact = a.double() @ b.double()

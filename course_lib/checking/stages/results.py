@@ -106,8 +106,7 @@ def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
         return None
     if mismatch.kind in ("reversed", "transposed") and (name := as_it_was(work.exercise, case, got)):
         mismatch = replace(mismatch, kind="unchanged", message=f"the result is `{name}`, element for element")
-    mine = (e for e in call.trace.events if call.result_view and call.trace.view(e).storage == call.result_view.storage)
-    write = next((event for event in mine if event.kind != "load"), None)
+    write = _write_of(call, mismatch.examples[0][0] if mismatch.examples else None)
     unwritten = memory.read_before_written(call.trace) if mismatch.kind == "nan" else None
     how = "near" if mismatch.near else "part" if mismatch.count < mismatch.total else ""
     shown = inputs_shown(work.exercise, case)
@@ -131,6 +130,20 @@ def difference(work: Work, case: CaseRun, call: Call) -> Finding | None:
             "finite": all(map(_is_finite, case.arguments)),
         },
     )
+
+
+def _write_of(call: Call, index: tuple[int, ...] | None) -> Event | None:
+    """The last access by which a kernel wrote to this element of the result, else the first by which it wrote to any."""
+    result = call.result_view
+    if result is None:
+        return None
+    writes = (event for event in call.trace.events if event.kind != "load" and len(event.elements))
+    mine = [event for event in writes if call.trace.view(event).storage == result.storage]
+    first = mine[0] if mine else None
+    if index is None:
+        return first
+    place = result.offset + sum(step * at for step, at in zip(result.stride, index, strict=True))
+    return next((event for event in reversed(mine) if (call.trace.view(event).offset + event.elements == place).any()), first)
 
 
 def _place(case: CaseRun, index: tuple[int, ...]) -> str:

@@ -1,5 +1,6 @@
 """The sums are set in each turn instead of added to: right as long as no program has a second row."""
 # expect: mismatch, tail
+# line: total
 # hint: more of them than programs
 
 import torch

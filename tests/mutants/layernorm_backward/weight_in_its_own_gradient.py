@@ -1,5 +1,6 @@
 """dweight is the sum of dy · weight · x̂, and dbias that of dy · weight."""
 # expect: mismatch, tail, scaled
+# line: total
 # hint: without the weight
 
 import torch
