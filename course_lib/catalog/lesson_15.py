@@ -246,8 +246,8 @@ def _heads(
     "lowest" are −2³⁰ · √d for one key, which is as exact as in `_rows`, and lower for the others. With a "large v" scores are
     near 0, and three values add up to more than fp16 holds.
 
-    "heads behind rows" is (batch, length, heads, d) in memory; "values by rows" is (length, heads, batch, d), for `v` alone.
-    "keys turned" and "values turned" have `k` or `v` with the strides of rows and elements exchanged.
+    "heads behind rows" is (batch, length, heads, d) in memory. With "keys turned", `k` has the strides of rows and elements
+    exchanged; with "values turned", `v` is (d, length, heads, batch) in memory, and no axis has the stride that it has in `k`.
     """
     step = 2.0**-7
     q, k, v = (rounded(generator, b, h, length, d, step=step).clamp(-7, 7) for length in (m, n, n))
@@ -266,9 +266,7 @@ def _heads(
     elif layout == "keys turned":
         k = k.transpose(2, 3).contiguous().transpose(2, 3)
     elif layout == "values turned":
-        v = v.transpose(2, 3).contiguous().transpose(2, 3)
-    elif layout == "values by rows":
-        v = v.permute(2, 1, 0, 3).contiguous().permute(2, 1, 0, 3)
+        v = v.permute(3, 2, 1, 0).contiguous().permute(3, 2, 1, 0)
     elif layout == "one head for all":
         k, v = (x[:, :1].contiguous().expand(b, h, n, d) for x in (k, v))
     elif layout == "sliced":
@@ -330,8 +328,7 @@ ATTENTION = Exercise(
         {"m": 3, "n": 37, "d": 16, "h": 1, "values": "large v"},
         {"m": 5, "n": 19, "d": 16, "b": 2, "h": 3, "layout": "heads behind rows"},
         {"m": 9, "n": 35, "d": 16, "b": 2, "layout": "keys turned"},
-        {"m": 3, "n": 19, "d": 16, "h": 1, "layout": "values turned"},
-        {"m": 3, "n": 19, "d": 16, "b": 2, "layout": "values by rows"},
+        {"m": 3, "n": 19, "d": 16, "b": 2, "layout": "values turned"},
         {"m": 70, "n": 5, "d": 16, "b": 2, "layout": "one head for all"},
         {"m": 4, "n": 37, "d": 32, "b": 2, "layout": "sliced"},
         {"m": 131, "n": 150, "d": 16, "h": 1},
