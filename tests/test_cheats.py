@@ -371,6 +371,20 @@ REACHING_OUT = """
 """By a socket with a path, over a network, and by io_uring, which makes the same calls unseen."""
 
 
+def test_what_the_course_has_finished_is_hidden_where_nothing_of_it_was_loaded(tmp_path: Path) -> None:
+    """As in the process that runs an answer on a GPU, which needs no simulator."""
+    answer = tmp_path / "answer.py"
+    answer.write_text("from course_lib.machine.occupancy import occupancy\n")
+    program = """
+from pathlib import Path
+from course_lib.checking import running, shield
+shield.put_up(Path("answer.py"), exercise=True)
+import answer
+"""
+    run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert "ImportError: an answer may not import course_lib.machine.occupancy" in run.stderr
+
+
 def test_no_service_of_the_machine_is_reached(judged: Judge) -> None:
     """Such as a container engine's, or a cluster's node, whose local sockets show in every namespace of networks."""
     with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as service:

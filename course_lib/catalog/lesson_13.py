@@ -22,10 +22,16 @@ def _spread_rows(generator: torch.Generator, m: int, n: int, mean: float) -> tor
     """Each row spreads in its own way around a mean that is not 0, so that padding with zeros shows.
 
     Around a large one, values are multiples of 1/64: fp32 adds up hundreds of them exactly, in any order. Otherwise the error
-    of the sum alone, over a small spread, would be more than a tolerance can have.
+    of the sum alone, over a small spread, would be more than a tolerance can have. For the same reason, no row is all but
+    constant, as a random one of three columns may be: 1/σ would make its rounding errors hundreds of times as large.
     """
     spread = 0.5 + torch.rand((m, 1), generator=generator)
-    x = mean + spread * floats(generator, m, n)
+    x = floats(generator, m, n)
+    if n > 1:
+        middle = x.mean(dim=1, keepdim=True)
+        sigma = (x - middle).square().mean(dim=1, keepdim=True).sqrt()
+        x = middle + (x - middle) * (0.5 / sigma).clamp(min=1)
+    x = mean + spread * x
     return (64 * x).round() / 64 if abs(mean) >= 1000 else x
 
 

@@ -105,7 +105,8 @@ def _hide_finished_work() -> None:
     course_lib.occupancy = _finished
     for name in FINISHED:
         package, _, module = name.rpartition(".")
-        vars(sys.modules[package]).pop(module, None)
+        if package in sys.modules:
+            vars(sys.modules[package]).pop(module, None)
         sys.modules.pop(name, None)
 
 
