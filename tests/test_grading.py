@@ -637,7 +637,7 @@ def test_a_page_shows_the_answer_and_what_is_not_graded_and_nothing_of_a_gpu(tmp
     missing = a_record(replace(TASK, exercises=("program_ids",)), "not found")["results"]
     record = records.record(TASK, [records.result(exercise, report, answer="a < b"), *missing])
     text = page(students([record])[0], date(2026, 12, 1))
-    assert "a &lt; b" in text and "GPU" not in text and "quizzes (1 in the notebook) are not graded here" in text
+    assert "a &lt; b" in text and "GPU" not in text and "Quizzes in the notebook are not graded here" in text
     assert "program_ids <span>· not found · 0 of 1" in text and "Lesson 03: Programs and grids" in text
     assert "GPU" in records.result(exercise, report, use_gpu=True)["feedback"]
     unread = records.result(exercise, Report.not_bundled("vector_scale", "b.py, line 3: no"))

@@ -57,9 +57,11 @@ class Student:
         said = [f"{record['submission']}: {note}" for record in self.records for note in record["notes"]]
         missing = [name for name, result in self.results.items() if result["status"] == "not found"]
         said += [f"{in_words(missing)}: not handed in"] if missing else []
-        for name, result in self.results.items():
-            files = sorted(record["submission"] for record, one in self.all_results[name] if _is_there(one))
-            said += [f"{name}: {IN_WORDS[result['status']]}"] if result["status"] in WORTH_SAYING else []
+        for name, results in self.all_results.items():
+            record, result = results[0]
+            files = sorted(file["submission"] for file, one in results if _is_there(one))
+            if result["status"] in WORTH_SAYING and not record.get("problem"):
+                said.append(f"{name}: {IN_WORDS[result['status']]}")
             said += [f"{name}: in {' and '.join(files)}; the best counts"] if len(files) > 1 else []
         return said
 

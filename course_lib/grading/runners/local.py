@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, NoReturn
 
 from course_lib.checking import confine
 from course_lib.grading.tasks import Task, grade, not_judged
@@ -113,10 +113,16 @@ def _ready(workers: Sequence[_Worker]) -> list[_Worker]:
     return [worker for worker in workers if worker.pipe in said or worker.deadline <= time.monotonic()]
 
 
+def _leave(number: int, _: object) -> NoReturn:
+    """Exit, and take what this process has started and written along, which being told so twice must not cut short."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit()
+
+
 def _serve(pipe: Connection, judge: Judge) -> None:
     """Judge what comes, one after another, until nothing can come any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C, the process that started this one learns, and ends it
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # its own processes and temporary files go as it exits
+    signal.signal(signal.SIGTERM, _leave)
     confine.end_with_parent(signal.SIGTERM)
     if not (parent := multiprocessing.parent_process()) or not parent.is_alive():
         return
