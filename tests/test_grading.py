@@ -370,6 +370,7 @@ LOADS = "04_loads_stores_masks"
         ("top/handed_in", {"top/handed_in/ann.py": ONE, "top/handed_in/bob.py": ONE}),
         ("moodle", {f"moodle/{name}_12345_assignsubmission_file_/a.ipynb": ONE for name in ("Erna X", "Carl Y")}),
         ("moodle", {f"moodle/{name}_7_assignsubmission_file_/{name}.py": text for name, text in (("Al", ONE), ("Bo", OTHER))}),
+        ("moodle", {"moodle/Erna X_12345_assignsubmission_file_/a.ipynb": ONE}),
         ("group_a", {f"group_a/{name}_double.ipynb": ONE for name in ("ann", "bob", "cem")} | {"group_b/x.ipynb": ONE}),
         ("class", {"class/submitted/ann/hw/x.ipynb": ONE, "class/plain/04.ipynb": OTHER}),
     ],
@@ -679,7 +680,7 @@ def _read_if_there(path: Path) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("ended_by", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_an_interrupted_run_says_how_to_go_on(
     ended_by: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,7 +24,7 @@ PAGE = """<!doctype html>
 {made_here}
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
+<title>{title}: lesson {lessons}</title>
 <style>
 :root {{ color-scheme: light dark }}
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere }}
@@ -50,6 +50,7 @@ def page(student: Student, on: date) -> str:
     return PAGE.format(
         made_here=MADE_HERE,
         title=escape(student.name),
+        lessons=", ".join(lesson.name.partition("_")[0] for lesson in lessons_of(student.results)),
         total=student.total,
         of=student.of,
         day=f"{on.day} {on:%B %Y}",
@@ -74,7 +75,8 @@ def _lesson(lesson: Lesson, student: Student) -> str:
     number, _, _ = lesson.name.partition("_")
     parts = [f"<h2>Lesson {number}: {escape(lesson.title)} <span class='note'>· {points} of {of} points</span></h2>"]
     if all(_is_missing(*one) for one in counting):
-        return parts[0] + "\n<p>Nothing handed in that could be read.</p>"
+        unread = " that could be read" if any(record.get("problem") for record in student.records) else ""
+        return f"{parts[0]}\n<p>Nothing handed in{unread}.</p>"
     if any(isinstance(item, Quiz) for item in lesson.items):
         parts.append('<p class="note">Quizzes in the notebook are not graded here.</p>')
     return "\n".join([*parts, *(_exercise(results) for results in own.values())])

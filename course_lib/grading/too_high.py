@@ -1,8 +1,8 @@
 """A folder of submissions that was given one level too high, so that a whole class would count as one student.
 
 What tells: folders as a learning platform names them, nbgrader's `submitted`, or files and folders of different people's names
-that answer the same exercise. A student's own folder may hold notebooks of several lessons, several tries
-(`mine.ipynb`, `mine-Copy1.ipynb`), helpers, and folders of these.
+that answer the same exercise: two where there would be no other student, three where there are. A student's own folder may hold
+notebooks of several lessons, several tries (`mine.ipynb`, `mine-Copy1.ipynb`), helpers, and folders of these.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ OF_NOBODY = frozenset(
     "task test tests try two untitled utils ver version week working".split()
 ) | {word for item in (*catalog.LESSONS, *catalog.items()) for word in item.name.split("_")}
 """Words in names of files that name no person."""
-FEW, MANY = 2, 3
-"""How many people's work makes a class, of the only student and of one among others."""
+MOST_NAMED = 5
 
 
 class TooHigh(PlainError):
@@ -34,28 +33,22 @@ class TooHigh(PlainError):
 
 def see_that_each_is_one_student(folder: Path, submissions: Sequence[Submission], known: Collection[str] = ()) -> None:
     """Raises `TooHigh`. `known` are the students whose folders are their own, whatever they hold."""
-    students = {one.student for one in submissions}
-    enough = FEW if len(students) == 1 else MANY
-    root = students_folder(folder)
-    said = []
+    students, root = {one.student for one in submissions}, students_folder(folder)
+    suspects: list[tuple[str, Path, list[str]]] = []
     for student in sorted(students - set(known)):
-        own = [one for one in submissions if one.student == student]
-        for inside, people in _people(own):
-            if len(people) >= (FEW if all(map(OF_A_PLATFORM.fullmatch, people)) else enough):
-                said.append((student, root / inside, people))
         if (root / student / "submitted").is_dir():
-            said.append((student, root / student, ["nbgrader's folder submitted"]))
-    if said:
-        lines = [f"  {student}: {', '.join(people[:MANY])}{' …' if len(people) > MANY else ''}" for student, _, people in said]
-        where = " or ".join(dict.fromkeys(str(path) for _, path, _ in said[:MANY]))
+            suspects.append((student, root / student, ["submitted"]))
+        for inside, people in _people(one for one in submissions if one.student == student):
+            by_a_platform = all(map(OF_A_PLATFORM.fullmatch, people))
+            if len(people) > (len(students) > 1) + (not by_a_platform):
+                suspects.append((student, root / inside, people))
+    if suspects:
+        lines = [f"  {name}: {', '.join(people[:MOST_NAMED])}" for name, _, people in suspects[:MOST_NAMED]]
+        where = " or ".join(dict.fromkeys(str(path) for _, path, _ in suspects[:MOST_NAMED]))
         raise TooHigh(
-            "\n".join(
-                [
-                    "These would count as one student each, and look like folders of several people's work:",
-                    *lines,
-                    f"Give the folder that holds the students: {where}. If it is one student's own: --student '{said[0][0]}'",
-                ]
-            )
+            "What would count as one student looks like the work of several:\n"
+            + "\n".join(lines)
+            + f"\nGive the folder that holds the students: {where}. If it is one student's own: --student '{suspects[0][0]}'"
         )
 
 
@@ -66,7 +59,8 @@ def _people(submissions: Iterable[Submission]) -> list[tuple[str, list[str]]]:
         path, names = PurePosixPath(one.name), named(one.cells)
         for inside in (path, *path.parents)[:-2]:
             answered.setdefault(str(inside.parent), {}).setdefault(inside.name, set()).update(names)
-    return [(folder, [name for name in entries if _has_rival(name, entries)]) for folder, entries in sorted(answered.items())]
+    people = ((folder, [name for name in entries if _has_rival(name, entries)]) for folder, entries in sorted(answered.items()))
+    return [(folder, names) for folder, names in people if names]
 
 
 def _has_rival(name: str, entries: dict[str, set[str]]) -> bool:
