@@ -130,4 +130,4 @@ def _serve(pipe: Connection, judge: Judge) -> None:
         while True:
             pipe.send(judge(pipe.recv()))
     except (EOFError, BrokenPipeError):
-        return
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it leaves already
