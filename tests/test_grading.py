@@ -322,7 +322,9 @@ def test_files_and_folders_and_nbgraders_layout(tmp_path: Path) -> None:
         "zoë w/a.py": "zoë w",
         "zoë w/b.ipynb": "zoë w",
     }
-    assert {one.name: one.problem for one in read if one.problem} == {"dora/notes.txt": "not a notebook or Python file"}
+    problem = "not a notebook or Python file"
+    assert {one.name: one.problem for one in read if one.problem} == {"dora/notes.txt": problem, "carl/photo.jpg": problem}
+    assert [one.name for one in read if one.beside] == ["carl/photo.jpg"]
     assert {one.cells for one in read if not one.problem} == {("def double(x): return x",)}
     above = tmp_path / "course"
     shutil.move(tmp_path / "zoë w", written(above / "submitted", "ann/hw/x.py") / "zoë w")
@@ -367,6 +369,7 @@ LOADS = "04_loads_stores_masks"
     [
         ("handed_in", {"handed_in/ann.ipynb": ONE, "handed_in/bob.ipynb": ONE}),
         ("handed_in", {"handed_in/ann/hw.ipynb": ONE, "handed_in/bob/hw.ipynb": ONE}),
+        ("handed_in", {"handed_in/ann.ipynb": ONE, "handed_in/bob.ipynb": ONE, "notes.txt": "", "results/run.json": ""}),
         ("top/handed_in", {"top/handed_in/ann.py": ONE, "top/handed_in/bob.py": ONE}),
         ("moodle", {f"moodle/{name}_12345_assignsubmission_file_/a.ipynb": ONE for name in ("Erna X", "Carl Y")}),
         ("moodle", {f"moodle/{name}_7_assignsubmission_file_/{name}.py": text for name, text in (("Al", ONE), ("Bo", OTHER))}),

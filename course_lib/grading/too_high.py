@@ -33,14 +33,15 @@ class TooHigh(PlainError):
 
 def see_that_each_is_one_student(folder: Path, submissions: Sequence[Submission], known: Collection[str] = ()) -> None:
     """Raises `TooHigh`. `known` are the students whose folders are their own, whatever they hold."""
-    students, root = {one.student for one in submissions}, students_folder(folder)
+    root, students = students_folder(folder), {one.student for one in submissions}
+    alone = len({one.student for one in submissions if not one.problem}) == 1
     suspects: list[tuple[str, Path, list[str]]] = []
     for student in sorted(students - set(known)):
         if (root / student / "submitted").is_dir():
             suspects.append((student, root / student, ["submitted"]))
         for inside, people in _people(one for one in submissions if one.student == student):
             by_a_platform = all(map(OF_A_PLATFORM.fullmatch, people))
-            if len(people) > (len(students) > 1) + (not by_a_platform):
+            if len(people) > (not alone) + (not by_a_platform):
                 suspects.append((student, root / inside, people))
     if suspects:
         lines = [f"  {name}: {', '.join(people[:MOST_NAMED])}" for name, _, people in suspects[:MOST_NAMED]]
