@@ -496,7 +496,7 @@ def test_a_cell_that_ipython_fails_on_costs_itself_only(monkeypatch: pytest.Monk
 def test_a_notebook_of_another_lesson_is_said_to_be_one() -> None:
     cells = ("def vector_add(x, y): pass\ndef reverse(x): pass\ndef copy_rows(x): pass\ndef diagonal(x): pass",)
     record = grade(replace(TASK, kind="notebook", submission="a.ipynb", cells=cells, exercises=("program_ids",)))
-    said = f"It answers {LOADS}, which was not asked for."
+    said = f"it answers {LOADS}, which was not asked for"
     assert record["notes"] == [said] and said in record["results"][0]["report"]["findings"][0]["message"]
 
 

@@ -97,7 +97,7 @@ def _exercise(results: Sequence[tuple[Record, Result]]) -> str:
 
 def _shown(result: Result) -> str:
     answer = result.get("answer")
-    code = f"<details><summary>Your answer</summary><pre>{escape(answer)}</pre></details>" if answer else ""
+    code = f"<details><summary>Your answer, as it was judged</summary><pre>{escape(answer)}</pre></details>" if answer else ""
     return f"{result['feedback']}{code}"
 
 

@@ -96,8 +96,8 @@ def _judged(task: Task, cells: list[Cell], unreadable: Mapping[str, str], exerci
     except NotDefined:
         wrote_it = re.compile(rf"\bdef\s+{exercise.name}\b")
         problems = [problem for text, problem in unreadable.items() if wrote_it.search(text)]
-        missing = f"{task.submission.rpartition('/')[2]} does not define a function called `{exercise.name}`."
-        report = Report.not_bundled(exercise.name, (problems or [" ".join([missing, *_instead(task)])])[0])
+        missing = f"{task.submission.rpartition('/')[2]} does not define a function called `{exercise.name}`"
+        report = Report.not_bundled(exercise.name, (problems or ["; ".join([missing, *_instead(task)]) + "."])[0])
         return records.result(exercise, report, found=bool(problems))
     except CannotBundle as problem:
         return records.result(exercise, Report.not_bundled(exercise.name, str(problem)))
@@ -109,7 +109,7 @@ def _instead(task: Task) -> list[str]:
     names = named(task.cells)
     if not names or names & set(task.exercises):
         return []
-    return [f"It answers {in_words(sorted(names))}, which was not asked for."]
+    return [f"it answers {in_words(sorted(names))}, which was not asked for"]
 
 
 def _report(task: Task, bundle: Bundle, exercise: Exercise) -> Report:
