@@ -49,8 +49,11 @@ report = {call}
 report = report.for_feedback()  # no seed and no expected values
 ### END HIDDEN TESTS
 assert report, report
-report"""
-"""A cell that nbgrader grades: it raises unless the answer has passed. Students get it without the hidden line."""
+display(report)"""
+"""A cell that nbgrader grades: it raises unless the answer has passed. Students get it without the hidden line.
+
+Displayed, a report is not the cell's value, which nbgrader would take for points.
+"""
 LINK = re.compile(r"\[([^\]]+)\]\(\.\./[^)]+\)")
 
 

@@ -80,11 +80,13 @@ def test_an_installed_package_says_that_the_exercises_are_in_the_clone(tmp_path:
         assignment.write(["04"], tmp_path / "class", clone=tmp_path)
 
 
-def nbgrader(folder: Path, *arguments: str) -> None:
+def nbgrader(folder: Path, *arguments: str) -> str:
+    """Run a command of nbgrader's; what it says."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore", "HOME": str(folder)}
     command = [sys.executable, "-m", "nbgrader", *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 def hand_in(folder: Path, student: str, answers: dict[str, str]) -> None:
@@ -114,7 +116,9 @@ def test_nbgrader_gives_each_answer_its_points_and_feedback_without_secrets(tmp_
     hand_in(
         tmp_path, "broken", {"program_ids": "def program_ids(n:", "vector_scale": "raise SystemExit", "row_schedule": "1/0"}
     )
-    nbgrader(tmp_path, "autograde", NAME)
+    said = nbgrader(tmp_path, "autograde", NAME)
+    assert "Autograding" in said or "Converting" in said
+    assert "cannot be converted" not in said, "a report that is a cell's value is taken for points"
     nbgrader(tmp_path, "generate_feedback", NAME)
     nbgrader(tmp_path, "export", "--to=grades.csv")
 

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from course_lib import catalog
 from course_lib.__main__ import app
 from course_lib.checking import notebook, sandbox
 from course_lib.checking.confine import View
+from course_lib.checking.findings import Report, Skipped
 from course_lib.doctor.facts import triton_cache
 from course_lib.figures.mistakes import draw_mistakes
 from course_lib.grading import extra_cases, records, results
@@ -38,11 +40,12 @@ from course_lib.grading.gradebook import gradebook, students
 from course_lib.grading.mistakes import Tally, tally
 from course_lib.grading.part import Part
 from course_lib.grading.results import CannotKeep, Results, opened
-from course_lib.grading.run import judged, plan
+from course_lib.grading.run import judged, plan, sum_up
 from course_lib.grading.runners import UnknownRunner, runner
 from course_lib.grading.runners.local import LocalRunner
 from course_lib.grading.submissions import MOST_CODE, NoSubmissions, Submission, read_folder
 from course_lib.grading.tasks import Task, grade, not_judged
+from course_lib.grading.too_high import see_that_each_is_one_student
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "course_lib" / "data"
@@ -319,7 +322,9 @@ def test_files_and_folders_and_nbgraders_layout(tmp_path: Path) -> None:
         "zoë w/a.py": "zoë w",
         "zoë w/b.ipynb": "zoë w",
     }
-    assert {one.name: one.problem for one in read if one.problem} == {"dora/notes.txt": "not a notebook or Python file"}
+    problem = "not a notebook or Python file"
+    assert {one.name: one.problem for one in read if one.problem} == {"dora/notes.txt": problem, "carl/photo.jpg": problem}
+    assert [one.name for one in read if one.beside] == ["carl/photo.jpg"]
     assert {one.cells for one in read if not one.problem} == {("def double(x): return x",)}
     above = tmp_path / "course"
     shutil.move(tmp_path / "zoë w", written(above / "submitted", "ann/hw/x.py") / "zoë w")
@@ -353,6 +358,52 @@ def test_a_folder_without_submissions_is_an_error_that_says_so(tmp_path: Path) -
         done = course("grade", folder, "--to", tmp_path / "results")
         assert done.exit_code == 2 and words in done.output and "Traceback" not in done.output
     assert not (tmp_path / "results").exists()
+
+
+ONE, OTHER = "def double(x): return x", "def reverse(x): return x"
+LOADS = "04_loads_stores_masks"
+
+
+@pytest.mark.parametrize(
+    ("class_", "files"),
+    [
+        ("handed_in", {"handed_in/ann.ipynb": ONE, "handed_in/bob.ipynb": ONE}),
+        ("handed_in", {"handed_in/ann/hw.ipynb": ONE, "handed_in/bob/hw.ipynb": ONE}),
+        ("handed_in", {"handed_in/ann.ipynb": ONE, "handed_in/bob.ipynb": ONE, "notes.txt": "", "results/run.json": ""}),
+        ("top/handed_in", {"top/handed_in/ann.py": ONE, "top/handed_in/bob.py": ONE}),
+        ("moodle", {f"moodle/{name}_12345_assignsubmission_file_/a.ipynb": ONE for name in ("Erna X", "Carl Y")}),
+        ("moodle", {f"moodle/{name}_7_assignsubmission_file_/{name}.py": text for name, text in (("Al", ONE), ("Bo", OTHER))}),
+        ("moodle", {"moodle/Erna X_12345_assignsubmission_file_/a.ipynb": ONE}),
+        ("group_a", {f"group_a/{name}_double.ipynb": ONE for name in ("ann", "bob", "cem")} | {"group_b/x.ipynb": ONE}),
+        ("class", {"class/submitted/ann/hw/x.ipynb": ONE, "class/plain/04.ipynb": OTHER}),
+    ],
+)
+def test_a_folder_one_level_too_high_is_refused(class_: str, files: dict[str, str], tmp_path: Path) -> None:
+    """It would merge the class into one student, who would have the best of all."""
+    for name, text in files.items():
+        written(tmp_path / "up", name, text=text)
+    done = course("grade", tmp_path / "up", "--to", tmp_path / "results")
+    assert done.exit_code == 2 and f"{tmp_path / 'up' / class_}. If" in done.output.replace("\n", " "), done.output
+    assert not (tmp_path / "results").exists()
+    see_that_each_is_one_student(tmp_path / "up", read_folder(tmp_path / "up"), [class_.split("/")[0]])
+    see_that_each_is_one_student(tmp_path / "up" / class_, read_folder(tmp_path / "up" / class_))
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"ann/double.ipynb": ONE, "ann/double-Copy1.ipynb": ONE, "ann/my double v2.ipynb": ONE, "ann/final.ipynb": ONE},
+        {"ann/03_programs.ipynb": ONE, f"ann/{LOADS}.ipynb": OTHER, "ann/helper.py": ONE, "ann/old/try1.ipynb": ONE},
+        {"ann/ann.ipynb": ONE, "ann/functions.py": ONE},
+        {"ann/anns.ipynb": ONE, "ann/hers.ipynb": ONE, "bob.ipynb": ONE, "cem/x.ipynb": ONE},
+        {"ann/03_programs_and_grids/x.ipynb": ONE, f"ann/{LOADS}/x.ipynb": OTHER, "ann/photos/cat.jpg": ""},
+        {"Erna X_12345_assignsubmission_file_/a.ipynb": ONE, "Carl Y_7_assignsubmission_file_/b.py": ONE},
+    ],
+)
+def test_a_students_folder_may_hold_several_files(files: dict[str, str], tmp_path: Path) -> None:
+    for name, text in files.items():
+        written(tmp_path, name, text=text)
+    see_that_each_is_one_student(tmp_path, read_folder(tmp_path))
 
 
 # --- what is asked ------------------------------------------------------------------------------------------------------
@@ -442,6 +493,13 @@ def test_a_cell_that_ipython_fails_on_costs_itself_only(monkeypatch: pytest.Monk
     assert record["results"][0]["status"] == "cannot be read"
 
 
+def test_a_notebook_of_another_lesson_is_said_to_be_one() -> None:
+    cells = ("def vector_add(x, y): pass\ndef reverse(x): pass\ndef copy_rows(x): pass\ndef diagonal(x): pass",)
+    record = grade(replace(TASK, kind="notebook", submission="a.ipynb", cells=cells, exercises=("program_ids",)))
+    said = f"it answers {LOADS}, which was not asked for"
+    assert record["notes"] == [said] and said in record["results"][0]["report"]["findings"][0]["message"]
+
+
 def test_an_unknown_runner_is_an_error() -> None:
     with pytest.raises(UnknownRunner, match="local"):
         runner("nowhere", 1)
@@ -460,7 +518,8 @@ def test_an_unknown_runner_is_an_error() -> None:
         ('{"double": [{"m": 1}]}', "a case of double has m. It may have: n, values"),
         ('{"double": [{"n": -1}]}', "cannot be made"),
         ('{"double": [{}]}', "cannot be made"),
-        ('{"double": [{"n": "3"}]}', "cannot be made"),
+        ('{"double": [{"n": "3"}]}', "cannot be made: n must be something like [0-9]+"),
+        ('{"vector_scale": [{"n": "many"}]}', "vector_scale cannot be made: n must be something like [0-9]+"),
     ],
 )
 def test_cases_that_cannot_be_used_are_refused_before_anything_is_graded(content: str, words: str, tmp_path: Path) -> None:
@@ -509,6 +568,92 @@ def test_what_has_been_judged_is_not_judged_again_until_it_changes(tmp_path: Pat
         assert run(class_, results, Scripted(), exercises=("gelu",)) == 1
 
 
+def test_a_run_with_other_options_does_not_undo_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "cases.json").write_text('{"double": [{"n": 4099}]}')
+    made.make(tmp_path / "class", {"not a notebook": 1})
+    made.make(tmp_path / "late", {"not a notebook": 2})
+    first = ("grade", tmp_path / "class", "--to", tmp_path / "results", "--lesson", "00", "--cases", tmp_path / "cases.json")
+    assert course(*first).exit_code == 0 and course(*first, "--jobs", "3").exit_code == 0
+    before = (tmp_path / "results" / "gradebook.csv").read_bytes()
+    for other, words in (
+        (first[:6], "with further cases of double (now: none)"),
+        ((*first, "--lesson", "04"), f"for 00_start_here (now: 00_start_here, {LOADS})"),
+        ((*first, "--gpu"), "without --gpu"),
+        (("grade", tmp_path / "late", *first[2:]), "of the submissions in"),
+    ):
+        done = course(*other)
+        assert done.exit_code == 2 and words in done.output.replace("\n", " ") and "another folder" in done.output, done.output
+    assert (tmp_path / "results" / "gradebook.csv").read_bytes() == before
+    shutil.move(tmp_path / "class", tmp_path / "moved")
+    assert course("grade", tmp_path / "moved", *first[2:]).exit_code == 0
+
+
+def test_what_is_not_read_is_said_everywhere(tmp_path: Path) -> None:
+    class_ = written(tmp_path / "class", "fay/x.ipynb", text=ONE)
+    written(class_, "zoe.zip", "fay/real.zip", "gil/page.html", text="PK")
+    (class_ / "ida").mkdir()
+    (class_ / "hal.ipynb").write_bytes(b"PK\x03\x04")
+    with opened(tmp_path / "results") as results:
+        work = plan(read_folder(class_), results, exercises=["double"])
+        list(judged(work, Scripted(), results))
+        sum_up(work, results)
+    for record in work.unread:
+        SCHEMAS.validate(record)
+    problems = {record["submission"]: record["problem"] for record in work.unread}
+    archive = "an archive; unpack it"
+    assert problems.pop("gil/page.html").endswith("hand in the file that ends in .ipynb")
+    assert problems == {"fay/real.zip": archive, "hal.ipynb": archive, "ida": "nothing handed in", "zoe.zip": archive}
+    rows = {row["student"]: row for row in csv.DictReader((tmp_path / "results" / "gradebook.csv").open(encoding="utf-8"))}
+    assert rows["fay"]["notes"] == f"fay/real.zip: {archive}" and rows["fay"]["total"] == "1"
+    assert rows["ida"]["double"] == "-" and rows["zoe"]["double"] == "0"
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "results" / "feedback").iterdir()}
+    assert f"real.zip</b> was not read: {archive}" in pages["fay"] and "passed · 1 of 1" in pages["fay"]
+    assert "Hand in a notebook" in pages["zoe"] and "not right" not in pages["zoe"]
+    (class_ / "fay" / "x.ipynb").unlink()
+    done = course("grade", class_, "--to", tmp_path / "results")
+    assert done.exit_code == 0 and "5 submissions, 0 of them to be judged, 5 that cannot be read." in done.output
+    assert f"Not read: zoe (zoe.zip: {archive})" in done.output and "5 students: fay, gil, hal, ida, zoe" in done.output
+
+
+def test_pages_of_students_that_are_gone_go_and_no_others(tmp_path: Path) -> None:
+    class_ = written(tmp_path / "class", "ann.py", "Ann.ipynb", "bob.py")
+    with opened(tmp_path / "results") as results:
+        work = plan(read_folder(class_), results)
+        list(judged(work, Scripted(), results))
+        files = sum_up(work, results).files
+        feedback = tmp_path / "results" / "feedback"
+        assert files[-1] == feedback and (feedback / "bob.html").exists()
+        assert len({path.name.lower() for path in feedback.iterdir()}) == 3, "as on a disk that does not tell case"
+        assert len({path.name.lower() for path in (tmp_path / "results" / "records").iterdir()}) == 3
+        (feedback / "mine.html").write_text("my own")
+        (class_ / "bob.py").rename(class_ / "robert.py")
+        work = plan(read_folder(class_), results)
+        list(judged(work, Scripted(), results))
+        sum_up(work, results)
+        left = {path.name for path in feedback.iterdir()}
+        assert {"robert.html", "mine.html"} <= left and "bob.html" not in left and len(left) == 4
+    assert (tmp_path / "results" / ".gitignore").read_text() == "*\n"
+
+
+def test_a_page_shows_the_answer_and_what_is_not_graded_and_nothing_of_a_gpu(tmp_path: Path) -> None:
+    report = Report("vector_scale", True, (), skipped=(Skipped("gpu", "it was to be judged without a GPU"),))
+    exercise = catalog.exercise("vector_scale")
+    missing = a_record(replace(TASK, exercises=("program_ids",)), "not found")["results"]
+    record = records.record(TASK, [records.result(exercise, report, answer="a < b"), *missing])
+    text = page(students([record])[0], date(2026, 12, 1))
+    assert "a &lt; b" in text and "GPU" not in text and "Quizzes in the notebook are not graded here" in text
+    assert "program_ids <span>· not found · 0 of 1" in text and "Lesson 03: Programs and grids" in text
+    assert "GPU" in records.result(exercise, report, use_gpu=True)["feedback"]
+    unread = records.result(exercise, Report.not_bundled("vector_scale", "b.py, line 3: no"))
+    assert "cannot be read" in unread["feedback"] and "not right" not in unread["feedback"]
+
+
+def test_a_file_for_the_results_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "afile").write_text("precious")
+    done = course("grade", written(tmp_path / "class", "ann.py"), "--to", tmp_path / "afile")
+    assert done.exit_code == 2 and "is a file. Give a folder" in done.output
+
+
 def test_a_folder_of_results_has_one_seed_and_one_run(tmp_path: Path) -> None:
     with opened(tmp_path / "a") as one, opened(tmp_path / "b") as other:
         assert one.seed != other.seed
@@ -525,17 +670,37 @@ def test_a_folder_of_results_has_one_seed_and_one_run(tmp_path: Path) -> None:
     assert done.exit_code == 2 and "lies in the folder of submissions" in done.output
 
 
-def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
+def not_ended(place: Path) -> list[str]:
+    """Processes that keep their temporary files in `place / "tmp"`."""
+    mark = f"TMPDIR={place / 'tmp'}".encode()
+    return [path.parent.name for path in Path("/proc").glob("[0-9]*/environ") if mark in _read_if_there(path)]
+
+
+def _read_if_there(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+@pytest.mark.parametrize("ended_by", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
+def test_an_interrupted_run_says_how_to_go_on(
+    ended_by: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By Ctrl-C, which the whole group of processes gets, or as a cluster ends a job."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     made.make(tmp_path / "class", {"crashing": 1, "endless": 1})
     process = command(tmp_path / "class", "--to", tmp_path / "results", "--jobs", 1, start_new_session=True)
     deadline = time.monotonic() + 300
     while not list(tmp_path.glob("results/records/*.json")):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, ended_by) if ended_by == signal.SIGINT else process.terminate()
     output, _ = process.communicate(timeout=300)
     assert process.returncode == 130, output
     assert "Stopped after 1 of 2. The same command goes on from there." in output and "Traceback" not in output
+    assert not_ended(tmp_path) == [] and not list(tmp_path.glob("tmp/*"))
 
 
 def test_parts_share_a_folder_of_results_and_a_last_run_sums_up(tmp_path: Path) -> None:
@@ -579,17 +744,20 @@ def two_files_of_one() -> list[dict[str, Any]]:
 
 
 def test_of_two_files_the_better_result_counts() -> None:
+    gelu = catalog.exercise("gelu").points
     rows = list(csv.reader(io.StringIO(gradebook(students(two_files_of_one())))))
     assert rows == [
         ["student", "double", "gelu", "total", "of", "notes"],
-        ["<i>bob</i>", "0", "", "0", "1", "bob.py: <script>; double: not found"],
+        ["Points possible", "1", str(gelu), str(1 + gelu), str(1 + gelu), ""],
+        ["<i>bob</i>", "-", "", "0", "1", "bob.py: <script>; 00_start_here: not handed in"],
         ["'=ann", "1", "0", "1", "2", "double: in =ann/a.py and =ann/b.py; the best counts"],
     ]
 
 
 def test_a_page_of_feedback_shows_reports_and_escapes_the_rest() -> None:
-    bob, ann = (page(student) for student in students(two_files_of_one()))
+    bob, ann = (page(student, date(2026, 12, 1)) for student in students(two_files_of_one()))
     assert "&lt;script&gt;" in bob and "<script>" not in bob and "<i>bob" not in bob and "0 of 1 points" in bob
+    assert "Lesson 00" in bob and "Nothing handed in" in bob and "shown" not in bob and "Graded on 1 December 2026" in bob
     assert ann.count("<b>shown</b>") == 3, "what is not found in one file is left out where another has it"
     assert "another of your files counts" in ann and "1 of 2 points" in ann
 

@@ -278,9 +278,9 @@ def adopt_orphans() -> bool:
     return _granted("prctl", PR_SET_CHILD_SUBREAPER, 1)
 
 
-def end_with_parent() -> bool:
-    """Let the kernel kill this process when the one that forked it ends."""
-    return _granted("prctl", PR_SET_PDEATHSIG, signal.SIGKILL)
+def end_with_parent(signal_number: int = signal.SIGKILL) -> bool:
+    """Let the kernel send this process a signal when the one that forked it ends."""
+    return _granted("prctl", PR_SET_PDEATHSIG, signal_number)
 
 
 def limit(kind: int, soft: int, hard: int | None = None) -> None:

@@ -84,11 +84,14 @@ def as_text(report: Report) -> str:
     return "\n".join(lines)
 
 
-def as_html(report: Report) -> str:
-    """The report for a notebook: readable on light and dark pages, and without any style sheet."""
+def as_html(report: Report, in_words: str | None = None) -> str:
+    """The report for a notebook: readable on light and dark pages, and without any style sheet.
+
+    `in_words` is the verdict, where that has other words than usual.
+    """
     colour = "#2e7d32" if report.passed else "#b26a00" if not report.done or not report.judged else "#c62828"
     mark = "✓" if report.passed else "…" if not report.done else "?" if not report.judged else "✗"
-    parts = [f"<div><b>{mark} {html.escape(report.name)}: {verdict(report)}</b>{html.escape(_scope(report))}</div>"]
+    parts = [f"<div><b>{mark} {html.escape(report.name)}: {in_words or verdict(report)}</b>{html.escape(_scope(report))}</div>"]
     for finding in report.findings:
         sentences = "<br>".join(_code(line) for line in _sentences(finding))
         parts.append(f'<div style="margin-top:0.5em">{sentences}</div>')

@@ -28,12 +28,35 @@ def asked(submission: Submission) -> tuple[str, ...]:
     its file's or folder's name, if that is a lesson's or an exercise's (nbgrader's folders are called by the assignment); cells
     that call `check("name", …)`; functions, or other values, that are given an exercise's name.
     """
-    text = "\n".join(submission.cells)
     path = [part.rpartition(".")[0] or part for part in submission.name.split("/")]
     by_name = {lesson.name: _exercises_of(lesson) for lesson in catalog.LESSONS}
     known = {item.name for item in catalog.items() if isinstance(item, Exercise)}
     by_path = {name for part in path for name in by_name.get(part, {part} & known)}
-    return _in_order(by_path or known.intersection(CHECKED.findall(text)) or known.intersection(DEFINED.findall(text)))
+    return _in_order(by_path or named(submission.cells))
+
+
+def named(cells: Sequence[str]) -> set[str]:
+    """The exercises that a notebook's code checks, or else those that it defines."""
+    text = "\n".join(cells)
+    known = {item.name for item in catalog.items() if isinstance(item, Exercise)}
+    return known.intersection(CHECKED.findall(text)) or known.intersection(DEFINED.findall(text))
+
+
+def lessons_of(names: Iterable[str]) -> tuple[Lesson, ...]:
+    """The lessons that these exercises belong to, in the order of the course."""
+    wanted = set(names)
+    return tuple(lesson for lesson in catalog.LESSONS if wanted & {item.name for item in lesson.items})
+
+
+def in_words(names: Sequence[str]) -> str:
+    """These exercises, in few words where they are those of whole lessons.
+
+    >>> in_words(["double", "vector_scale"]), in_words(["vector_scale", "program_ids"])
+    ('double, vector_scale', '03_programs_and_grids')
+    """
+    lessons = lessons_of(names)
+    whole = set(names) == set().union(*map(_exercises_of, lessons))
+    return ", ".join(lesson.name for lesson in lessons) if whole else ", ".join(names)
 
 
 def _exercises_of(lesson: Lesson) -> set[str]:

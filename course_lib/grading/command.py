@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import time
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,14 +18,16 @@ from rich.text import Text
 from course_lib.errors import PlainError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from course_lib.grading.mistakes import Tally
     from course_lib.grading.run import Summary
+    from course_lib.grading.submissions import Submission
 
 UNJUDGED = 2
 """The exit code where something could not be judged, or the command cannot be understood; also that of `course check`."""
 INTERRUPTED = 130
+MOST_NAMED = 20
 
 
 def grade(
@@ -34,6 +39,7 @@ def grade(
     on: Annotated[str, typer.Option(help="Where answers are judged: local, or ray, ray://HOST:PORT for a cluster.")] = "local",
     jobs: Annotated[int, typer.Option(min=0, help="Submissions at a time; 0: one a processor.")] = 0,
     part: Annotated[str | None, typer.Option(help="I/N: judge this part only, as one of N jobs with the same results.")] = None,
+    student: Annotated[list[str] | None, typer.Option(help="This folder is one student's, whatever it holds.")] = None,
     gpu: Annotated[bool, typer.Option("--gpu", help="Run the answers on a GPU as well, where there is one.")] = False,
 ) -> None:
     """Grade a folder of SUBMISSIONS: a record of each, gradebook.csv, and a page of feedback a student.
@@ -41,7 +47,8 @@ def grade(
     Without --lesson and --exercise, each submission is asked for what it names. Exit code 0: all judged; 2: not all.
     """
     try:
-        _grade(Console(), submissions, to, lesson or [], exercise or [], cases, on, jobs, part, gpu)
+        with ended_as_by_ctrl_c():
+            _grade(Console(), submissions, to, lesson or [], exercise or [], cases, on, jobs, part, student or [], gpu)
     except PlainError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(UNJUDGED) from error
@@ -57,15 +64,18 @@ def _grade(
     on: str,
     jobs: int,
     part_named: str | None,
+    known: list[str],
     gpu: bool,
 ) -> None:
     from course_lib.grading.asked import chosen
     from course_lib.grading.extra_cases import read_cases
+    from course_lib.grading.options import Options
     from course_lib.grading.part import part
     from course_lib.grading.results import CannotKeep, opened
     from course_lib.grading.run import judged, plan, sum_up
     from course_lib.grading.runners import runner
-    from course_lib.grading.submissions import read_folder
+    from course_lib.grading.submissions import read_folder, students_folder
+    from course_lib.grading.too_high import see_that_each_is_one_student
 
     names, further, chosen_runner = chosen(lessons, exercises), read_cases(cases) if cases else {}, runner(on, jobs)
     own = part(part_named) if part_named else None
@@ -73,11 +83,18 @@ def _grade(
         raise CannotKeep(f"{to} lies in the folder of submissions. Give another folder for the results.")
     with console.status("Reading submissions …"):
         found = read_folder(folder)
-        handed_in = own.of(found) if own else found
-    with opened(to, own) as results:
+        see_that_each_is_one_student(folder, found, known)
+    handed_in = own.of(found) if own else found
+    options = Options(str(students_folder(folder).resolve()), names, {name: list(some) for name, some in further.items()}, gpu)
+    with opened(to, own, options) as results:
         work = plan(handed_in, results, exercises=names, cases=further, use_gpu=gpu, hidden=[folder])
         left, began = len(work.left), time.monotonic()
-        console.print(f"{len(handed_in)} submissions, {left} of them to be judged.")
+        asked = sum(not one.beside for one in handed_in)
+        unread = sum(bool(one.problem) and not one.beside for one in handed_in)
+        more = {"judged before": asked - unread - left, "that cannot be read": unread}
+        also = "".join(f", {count} {what}" for what, count in more.items() if count)
+        console.print(f"{asked} submissions, {left} of them to be judged{also}.")
+        console.print(_in_short(handed_in), soft_wrap=True, highlight=False, markup=False)
         if unused := further.keys() - {name for task in work.tasks for name in task.exercises}:
             console.print(f"No submission is asked for {', '.join(sorted(unused))}, of which {cases} has cases.")
         try:
@@ -94,6 +111,9 @@ def _grade(
             console.print("When all parts are done, the same command without --part makes the gradebook and the feedback.")
         else:
             _show(console, sum_up(work, results))
+        for record in work.unread:
+            said = f"Not read: {record['student']} ({record['submission']}: {record['problem']})"
+            console.print(Text(said), soft_wrap=True)
     unjudged = [one for record in work.done.values() for one in record["results"] if one["status"] == "not judged"]
     if unjudged:
         console.print(f"{len(unjudged)} answers could not be judged; the same command tries them again.", style="bold")
@@ -108,8 +128,38 @@ def _follow(console: Console, records: Iterator[dict[str, Any]], number: int) ->
     columns = (TextColumn("judged"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("", total=number)
-        for record in records:
+        for count, record in enumerate(records, 1):
             progress.update(bar, advance=1, description=escape(record["submission"]))
+            if not console.is_terminal:
+                line = f"{count} of {number}: {record['submission']}: {record['total']} of {record['of']} points"
+                console.print(Text(line), soft_wrap=True)
+
+
+def _in_short(submissions: Sequence[Submission]) -> str:
+    """The students, those with the most files first, so that a wrong folder shows before anything is judged."""
+    files = Counter(one.student for one in submissions)
+    some = [name if count == 1 else f"{name} ({count} files)" for name, count in files.most_common(MOST_NAMED)]
+    more = f", and {len(files) - MOST_NAMED} more" if len(files) > MOST_NAMED else ""
+    return f"{len(files)} students: {', '.join(some)}{more}"
+
+
+@contextlib.contextmanager
+def ended_as_by_ctrl_c() -> Iterator[None]:
+    """Let what ends a job, or closes a terminal, end the command as Ctrl-C does; the first time, and unless it is ignored."""
+
+    def interrupt(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in kept.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
 
 
 def _show(console: Console, summary: Summary) -> None:

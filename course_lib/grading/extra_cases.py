@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from course_lib import catalog
+from course_lib.catalog.model import Exercise
 from course_lib.errors import PlainError
 
 Cases = Mapping[str, tuple[Mapping[str, Any], ...]]
@@ -49,8 +50,20 @@ def _cases(path: Path, name: str, value: Any) -> tuple[Mapping[str, Any], ...]:
     for case in value:
         if strange := sorted(set(case) - set(names)):
             raise BadCases(f"{path}: a case of {name} has {', '.join(strange)}. It may have: {', '.join(names)}.")
+        if unlike := _unlike(exercise, case):
+            raise BadCases(f"{path}: the case {json.dumps(case)} of {name} cannot be made: {unlike}.")
         try:
             exercise.reference(*exercise.make_inputs(torch.Generator().manual_seed(0), **case))
         except Exception as error:  # whatever a maker of inputs raises for values that it was not made for
-            raise BadCases(f"{path}: the case {json.dumps(case)} of {name} cannot be made: {error}.") from error
+            first = str(error).strip().partition("\n")[0].rstrip(".")
+            raise BadCases(f"{path}: the case {json.dumps(case)} of {name} cannot be made: {first}.") from error
     return tuple(value)
+
+
+def _unlike(exercise: Exercise, case: Mapping[str, Any]) -> str | None:
+    """Which value of a case is of another kind than those of the exercise's own cases."""
+    for name, value in case.items():
+        own = [known[name] for known in exercise.cases if name in known]
+        if own and not any(isinstance(value, type(one)) and isinstance(value, bool) == isinstance(one, bool) for one in own):
+            return f"{name} must be something like {json.dumps(own[0])}"
+    return None

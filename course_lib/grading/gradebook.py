@@ -10,10 +10,15 @@ from functools import cached_property
 from typing import Any
 
 from course_lib import catalog
+from course_lib.grading.asked import in_words
+from course_lib.grading.records import IN_WORDS
 
 Record = Mapping[str, Any]
 Result = Mapping[str, Any]
-WORTH_SAYING = ("not done yet", "not found", "cannot be read", "not judged")
+NOT_HANDED_IN = "-"
+"""Stands for 0 points where there is no answer at all: a spreadsheet's sums and averages pass over it."""
+POSSIBLE = "Points possible"
+WORTH_SAYING = ("not done yet", "cannot be read", "not judged")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -26,11 +31,17 @@ class Student:
 
     @cached_property
     def results(self) -> dict[str, Result]:
-        best: dict[str, Result] = {}
-        for result in (result for record in self.records for result in record["results"]):
-            if result["exercise"] not in best or _rank(result) > _rank(best[result["exercise"]]):
-                best[result["exercise"]] = result
-        return best
+        return {name: results[0][1] for name, results in self.all_results.items()}
+
+    @cached_property
+    def all_results(self) -> dict[str, list[tuple[Record, Result]]]:
+        """All results of each exercise, in the order of the course, with the records that they are in; the first counts."""
+        by_name: dict[str, list[tuple[Record, Result]]] = {}
+        for record in self.records:
+            for result in record["results"]:
+                by_name.setdefault(result["exercise"], []).append((record, result))
+        best_first = {name: sorted(found, key=lambda one: _rank(one[1]), reverse=True) for name, found in by_name.items()}
+        return {item.name: best_first[item.name] for item in catalog.items() if item.name in best_first}
 
     @property
     def total(self) -> int:
@@ -44,11 +55,13 @@ class Student:
     def notes(self) -> list[str]:
         """What a teacher should know: files that could not be read, exercises that are not there, or there several times."""
         said = [f"{record['submission']}: {note}" for record in self.records for note in record["notes"]]
-        for name, result in self.results.items():
-            files = [
-                r["submission"] for r in self.records for one in r["results"] if one["exercise"] == name and _is_there(one)
-            ]
-            said += [f"{name}: {result['status']}"] if result["status"] in WORTH_SAYING else []
+        missing = [name for name, result in self.results.items() if result["status"] == "not found"]
+        said += [f"{in_words(missing)}: not handed in"] if missing else []
+        for name, results in self.all_results.items():
+            record, result = results[0]
+            files = sorted(file["submission"] for file, one in results if _is_there(one))
+            if result["status"] in WORTH_SAYING and not record.get("problem"):
+                said.append(f"{name}: {IN_WORDS[result['status']]}")
             said += [f"{name}: in {' and '.join(files)}; the best counts"] if len(files) > 1 else []
         return said
 
@@ -68,15 +81,25 @@ def exercises(class_: Sequence[Student]) -> list[str]:
 
 
 def gradebook(class_: Sequence[Student]) -> str:
-    """The gradebook as CSV: student, the points of each exercise (empty where it was not asked), total, of, notes."""
+    """The gradebook as CSV: student, the points of each exercise (empty where it was not asked), total, of, notes.
+
+    The first row has the points that can be got.
+    """
     names, text = exercises(class_), io.StringIO()
+    possible = [catalog.find(name).points for name in names]
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["student", *names, "total", "of", "notes"])
+    writer.writerow([POSSIBLE, *possible, sum(possible), sum(possible), ""])
     for student in class_:
-        results = student.results
-        points = [results[name]["points"] if name in results else "" for name in names]
+        points = [_points(student.results.get(name)) for name in names]
         writer.writerow([_plain(student.name), *points, student.total, student.of, _plain("; ".join(student.notes))])
     return text.getvalue()
+
+
+def _points(result: Result | None) -> int | str:
+    if result is None:
+        return ""
+    return NOT_HANDED_IN if result["status"] == "not found" else int(result["points"])
 
 
 def _rank(result: Result) -> tuple[int, bool]:

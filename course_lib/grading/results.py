@@ -1,9 +1,10 @@
 """The folder of results: what is written there, and what a run that was cut short finds there when it goes on.
 
-    run.json              the seed, drawn once; only its owner can read it
+    run.json              the seed, drawn once, and what is graded how; only its owner can read it
     records/*.json        one record a submission (data/grade.schema.json)
     feedback/*.html       one page a student
     gradebook.csv, mistakes.png
+    .gitignore            keeps all this out of a repository of Git's
 
 Every file is written beside its place and then renamed, so that there is none by halves.
 """
@@ -16,7 +17,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import filelock
 
 from course_lib.errors import PlainError
 from course_lib.files import BEING_WRITTEN, write_whole
+from course_lib.grading.options import Options
 from course_lib.grading.part import Part
 from course_lib.grading.tasks import Task
 
@@ -63,15 +65,18 @@ class Results:
         return path
 
     def _path(self, submission: str) -> Path:
-        return self.folder / "records" / f"{file_name(submission)}.json"
+        return self.folder / "records" / f"{file_name(submission, apart=submission != submission.lower())}.json"
 
 
 @contextlib.contextmanager
-def opened(folder: Path, part: Part | None = None) -> Iterator[Results]:
+def opened(folder: Path, part: Part | None = None, options: Options | None = None) -> Iterator[Results]:
     """The results in `folder`, which is made if it is not there, for this process alone. Raises `CannotKeep`.
 
-    With a part, processes that judge other parts may have it open as well.
+    With a part, processes that judge other parts may have it open as well. With options, what is there must have been graded
+    with the same ones.
     """
+    if folder.exists() and not folder.is_dir():
+        raise CannotKeep(f"{folder} is a file. Give a folder for the results that is empty or not there yet.")
     with contextlib.ExitStack() as held:
         try:
             there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
@@ -83,7 +88,9 @@ def opened(folder: Path, part: Part | None = None) -> Iterator[Results]:
                 (folder / kind).mkdir(mode=0o700, exist_ok=True)
             for own in [folder / f".lock-{part.number}-of-{part.count}"] if part else folder.glob(".lock-*"):
                 held.enter_context(filelock.FileLock(own, timeout=0))
-            seed = _seed(folder / "run.json")
+            seed = _seed(folder / "run.json", options)
+            if not (folder / ".gitignore").exists():
+                _write(folder / ".gitignore", "*\n")
             if part:
                 whole.release()
             else:
@@ -96,24 +103,35 @@ def opened(folder: Path, part: Part | None = None) -> Iterator[Results]:
         yield Results(folder, seed)
 
 
-def file_name(text: str) -> str:
+def file_name(text: str, apart: bool = False) -> str:
     """A file's name for this text: the text itself where it is harmless, or else what is left of it and a digest.
+
+    With `apart` the digest is there anyway: for names that differ in case only, which are one on some disks.
 
     >>> file_name("ann"), file_name("../ann b.py")
     ('ann', 'ann_b.py-1676d49298')
     """
     harmless = re.sub(r"[^\w.-]+", "_", text).strip("._-")[:40]
-    return harmless if harmless == text else f"{harmless}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+    return harmless if harmless == text and not apart else f"{harmless}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
 
-def _seed(path: Path) -> int:
+def _seed(path: Path, options: Options | None) -> int:
     """The seed of the run, which is drawn if there is none."""
     if not path.exists():
         _write(path, json.dumps({"version": 1, "seed": secrets.randbits(SEED_BITS)}))
     try:
-        return int(json.loads(path.read_text())["seed"])
+        run = json.loads(path.read_text())
+        seed, before = int(run["seed"]), Options(**run["options"]) if "options" in run else None
     except (ValueError, KeyError, TypeError) as error:
         raise CannotKeep(f"{path} is damaged. Give another folder, or remove this one to grade everything anew.") from error
+    if options and before and (differs := options.differences(before)):
+        raise CannotKeep(
+            f"{path.parent} holds grades that were made otherwise: {'; '.join(differs)}. "
+            "Give the options of then, or another folder: each assignment has its own."
+        )
+    if options and not before:
+        _write(path, json.dumps(run | {"options": asdict(options)}))
+    return seed
 
 
 def _write(path: Path, content: str | bytes) -> None:

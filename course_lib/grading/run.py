@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,12 @@ from course_lib.checking.findings import Report
 from course_lib.grading import records
 from course_lib.grading.asked import asked
 from course_lib.grading.extra_cases import Cases
-from course_lib.grading.feedback import page
+from course_lib.grading.feedback import MADE_HERE, page
 from course_lib.grading.gradebook import Student, gradebook, students
 from course_lib.grading.mistakes import Tally, tally
 from course_lib.grading.results import Results, file_name
 from course_lib.grading.runners import Runner
-from course_lib.grading.submissions import Submission
+from course_lib.grading.submissions import NOTHING, Submission
 from course_lib.grading.tasks import Task
 
 
@@ -27,6 +29,11 @@ class Plan:
 
     tasks: tuple[Task, ...]
     done: dict[str, dict[str, Any]]
+
+    @property
+    def unread(self) -> list[dict[str, Any]]:
+        """The records of what could not be read."""
+        return [record for record in self.done.values() if record.get("problem")]
 
     @property
     def left(self) -> list[Task]:
@@ -48,7 +55,7 @@ def plan(
     """
     tasks, done = [], {}
     for submission in submissions:
-        names = tuple(exercises) or asked(submission)
+        names = () if submission.beside else tuple(exercises) or asked(submission)
         task = Task(
             submission=submission.name,
             student=submission.student,
@@ -87,12 +94,17 @@ class Summary:
 
 
 def sum_up(plan: Plan, results: Results) -> Summary:
-    """Write the gradebook, the pages of feedback and the picture of the mistakes."""
+    """Write the gradebook, the pages of feedback and the picture of the mistakes. Pages of students that are gone go, too."""
     class_ = students(plan.done[task.submission] for task in plan.tasks)
     tallies = tally(class_)
     files = [results.write("gradebook.csv", gradebook(class_))]
-    for student in class_:
-        results.write(f"feedback/{file_name(student.name)}.html", page(student))
+    names = Counter(student.name.lower() for student in class_)
+    pages = {f"{file_name(one.name, apart=names[one.name.lower()] > 1)}.html": page(one, date.today()) for one in class_}
+    for name, text in pages.items():
+        results.write(f"feedback/{name}", text)
+    for path in (results.folder / "feedback").glob("*.html"):
+        if path.name not in pages and MADE_HERE in path.read_text(encoding="utf-8", errors="replace"):
+            path.unlink()
     if tallies:
         from course_lib.figures.mistakes import draw_mistakes
 
@@ -101,5 +113,8 @@ def sum_up(plan: Plan, results: Results) -> Summary:
 
 
 def _unreadable(task: Task, problem: str) -> dict[str, Any]:
-    results = [records.result(catalog.exercise(name), Report.not_bundled(name, problem)) for name in task.exercises]
-    return records.record(task, results, notes=[problem])
+    there = problem != NOTHING
+    results = [
+        records.result(catalog.exercise(name), Report.not_bundled(name, problem), found=there) for name in task.exercises
+    ]
+    return records.record(task, results, notes=[problem], problem=problem)

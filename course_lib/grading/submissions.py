@@ -15,12 +15,18 @@ import os
 import stat
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from course_lib.errors import PlainError
 
+ARCHIVE = "an archive; unpack it"
+PAGE = "a page, not the notebook itself; hand in the file that ends in .ipynb"
+OTHER = "not a notebook or Python file"
+OTHERS = dict.fromkeys((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz"), ARCHIVE) | dict.fromkeys((".html", ".htm", ".pdf"), PAGE)
+"""What is said of files that are neither a notebook nor a Python file, by their suffixes."""
+NOTHING = "nothing handed in"
 Kind = Literal["notebook", "python", "other"]
 KINDS: dict[str, Kind] = {".ipynb": "notebook", ".py": "python"}
 MOST_BYTES = 2**28
@@ -37,7 +43,8 @@ class NoSubmissions(PlainError):
 class Submission:
     """A file that was handed in: its path in the folder, with slashes, whose it is, and the texts of its code cells.
 
-    A Python file is one cell. `problem` says why a file could not be read; then there are no cells.
+    A Python file is one cell. `problem` says why a file could not be read; then there are no cells. `beside` says that it is
+    such a file beside others of the student's that are notebooks or Python files: nothing is asked of it.
     """
 
     name: str
@@ -45,6 +52,12 @@ class Submission:
     kind: Kind
     cells: tuple[str, ...] = ()
     problem: str | None = None
+    beside: bool = False
+
+
+def students_folder(folder: Path) -> Path:
+    """The folder whose files and folders are the students': `folder` itself, or nbgrader's `submitted` in it."""
+    return folder / "submitted" if (folder / "submitted").is_dir() else folder
 
 
 def read_folder(folder: Path) -> list[Submission]:
@@ -52,21 +65,20 @@ def read_folder(folder: Path) -> list[Submission]:
     if not folder.is_dir():
         what = "is a file, not a folder" if folder.exists() else "does not exist"
         raise NoSubmissions(f"{folder} {what}. Give the folder that holds the submissions.")
-    folder = folder / "submitted" if (folder / "submitted").is_dir() else folder
+    folder = students_folder(folder)
     found = [_read(folder, path) for path in sorted(_files(folder))]
     by_student: dict[str, list[Submission]] = {}
     for submission in found:
         by_student.setdefault(submission.student, []).append(submission)
-    kept = [one for some in by_student.values() for one in _those_that_count(some)]
-    if not kept:
+    if not found:
         raise NoSubmissions(f"{folder} holds no submission: no notebook (.ipynb), no Python file, no student's folder.")
-    return sorted(kept, key=lambda one: one.name)
+    return sorted((one for some in by_student.values() for one in _seen_together(some)), key=lambda one: one.name)
 
 
-def _those_that_count(submissions: list[Submission]) -> list[Submission]:
-    """A student's notebooks and Python files; what else there is counts if there are none of these."""
-    answers = [one for one in submissions if one.kind != "other"]
-    return answers or submissions
+def _seen_together(submissions: list[Submission]) -> list[Submission]:
+    """A student's files. What is neither a notebook nor a Python file counts if there are none of these."""
+    has_answers = any(one.kind != "other" for one in submissions)
+    return [replace(one, beside=has_answers and one.kind == "other") for one in submissions]
 
 
 def _files(folder: Path, depth: int = 0) -> Iterator[Path]:
@@ -89,9 +101,9 @@ def _read(folder: Path, path: Path) -> Submission:
         if path.is_symlink():
             raise _Unreadable("a link, which is not followed")
         if path.is_dir():
-            raise _Unreadable("nothing handed in" if os.access(path, os.R_OK | os.X_OK) else "a folder that cannot be opened")
+            raise _Unreadable(NOTHING if os.access(path, os.R_OK | os.X_OK) else "a folder that cannot be opened")
         if kind == "other":
-            raise _Unreadable("not a notebook or Python file")
+            raise _Unreadable(OTHERS.get(path.suffix.lower(), OTHER))
         content = _content(path)
         cells = _notebook(content) if kind == "notebook" else (_python(content),)
         if sum(map(len, cells)) > MOST_CODE:
@@ -137,6 +149,8 @@ def _notebook(content: bytes) -> tuple[str, ...]:
     """The code cells of a notebook, in their order, without what else it holds; damage to that does no harm."""
     if not content.strip():
         raise _Unreadable("empty")
+    if content.startswith(b"PK\x03\x04"):
+        raise _Unreadable(ARCHIVE)
     try:
         read = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

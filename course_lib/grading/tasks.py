@@ -24,6 +24,7 @@ from course_lib.checking.findings import Report
 from course_lib.checking.notebook import Cell, bundle_cells, cell_of, see_that_python_reads
 from course_lib.checking.source import CannotBundle, NotDefined
 from course_lib.grading import records
+from course_lib.grading.asked import in_words, named
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ def grade(task: Task) -> dict[str, Any]:
     with warnings.catch_warnings(action="ignore"):  # such as Python's about the student's text
         cells, unreadable = _readable(task)
         results = [_judged(task, cells, unreadable, catalog.exercise(name)) for name in task.exercises]
-    return records.record(task, results, notes=tuple(unreadable.values()), seconds=time.perf_counter() - began)
+    notes = (*unreadable.values(), *_instead(task))
+    return records.record(task, results, notes=notes, seconds=time.perf_counter() - began)
 
 
 def not_judged(task: Task, reason: str) -> dict[str, Any]:
@@ -94,12 +96,20 @@ def _judged(task: Task, cells: list[Cell], unreadable: Mapping[str, str], exerci
     except NotDefined:
         wrote_it = re.compile(rf"\bdef\s+{exercise.name}\b")
         problems = [problem for text, problem in unreadable.items() if wrote_it.search(text)]
-        missing = f"{task.submission.rpartition('/')[2]} does not define a function called `{exercise.name}`."
-        report = Report.not_bundled(exercise.name, (problems or [missing])[0])
+        missing = f"{task.submission.rpartition('/')[2]} does not define a function called `{exercise.name}`"
+        report = Report.not_bundled(exercise.name, (problems or ["; ".join([missing, *_instead(task)]) + "."])[0])
         return records.result(exercise, report, found=bool(problems))
     except CannotBundle as problem:
         return records.result(exercise, Report.not_bundled(exercise.name, str(problem)))
-    return records.result(exercise, _report(task, bundle, exercise))
+    return records.result(exercise, _report(task, bundle, exercise), use_gpu=task.use_gpu, answer=bundle.source)
+
+
+def _instead(task: Task) -> list[str]:
+    """What a submission answers that has nothing of what it is asked for."""
+    names = named(task.cells)
+    if not names or names & set(task.exercises):
+        return []
+    return [f"it answers {in_words(sorted(names))}, which was not asked for"]
 
 
 def _report(task: Task, bundle: Bundle, exercise: Exercise) -> Report:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, NoReturn
 
+from course_lib.checking import confine
 from course_lib.grading.tasks import Task, grade, not_judged
 
 Judge = Callable[[Task], dict[str, Any]]
@@ -18,6 +20,8 @@ Judge = Callable[[Task], dict[str, Any]]
 TRIES = 2
 MOST_SECONDS = 900.0
 """Seconds that one exercise may take; its limits end it long before, unless the checker hangs."""
+LEAVE = 10.0
+"""Seconds that a process is given to clear away what it has."""
 
 
 class LocalRunner:
@@ -53,6 +57,8 @@ class LocalRunner:
                         yield record or not_judged(task, LOST)
         finally:
             for worker in workers:
+                worker.process.terminate()
+            for worker in workers:
                 worker.end()
 
 
@@ -60,7 +66,7 @@ LOST = "The process that judged it ended, twice. Grade it again; if that does no
 
 
 class _Worker:
-    """A process that judges. It ends when its pipe does, as it does when this process is killed."""
+    """A process that judges. It ends when its pipe does, or this process."""
 
     def __init__(self, judge: Judge) -> None:
         context = multiprocessing.get_context("spawn")  # what this process knows of other submissions is not in it
@@ -92,7 +98,10 @@ class _Worker:
             return None
 
     def end(self) -> None:
+        """End it, and with it what it has started and written: at once, or else by force."""
         self.pipe.close()
+        self.process.terminate()
+        self.process.join(LEAVE)
         self.process.kill()
         self.process.join()
 
@@ -104,11 +113,21 @@ def _ready(workers: Sequence[_Worker]) -> list[_Worker]:
     return [worker for worker in workers if worker.pipe in said or worker.deadline <= time.monotonic()]
 
 
+def _leave(number: int, _: object) -> NoReturn:
+    """Exit, and take what this process has started and written along, which being told so twice must not cut short."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit()
+
+
 def _serve(pipe: Connection, judge: Judge) -> None:
     """Judge what comes, one after another, until nothing can come any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C, the process that started this one learns, and ends it
+    signal.signal(signal.SIGTERM, _leave)
+    confine.end_with_parent(signal.SIGTERM)
+    if not (parent := multiprocessing.parent_process()) or not parent.is_alive():
+        return
     try:
         while True:
             pipe.send(judge(pipe.recv()))
     except (EOFError, BrokenPipeError):
-        return
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it leaves already
