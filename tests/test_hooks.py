@@ -235,14 +235,15 @@ def row_sum(x):
 
 
 @pytest.mark.parametrize(
-    ("combine", "kind"),
+    ("combine", "kind", "reverse"),
     [
-        ("return a + b", None),
-        ("if b == 0.0:\n        b = a\n    else:\n        b = a + b\n    return b", "does_not_compile"),
-        ("return b + a * tl.where(b > 9.0, 1.001, 1.0)", "mismatch"),
+        ("return a + b", None, False),
+        ("return a + b", None, True),
+        ("if b == 0.0:\n        b = a\n    else:\n        b = a + b\n    return b", "does_not_compile", False),
+        ("return b + a * tl.where(b > 9.0, 1.001, 1.0)", "mismatch", False),
+        ("return b + a * tl.where(b > 9.0, 1.001, 1.0)", "mismatch", True),
     ],
 )
-@pytest.mark.parametrize("reverse", [False, True])
 def test_a_scan_that_depends_on_the_order_is_not_taken_from_left_to_right(
     tmp_path: Path, combine: str, kind: str | None, reverse: bool
 ) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ import torch
 
 from course_lib import catalog
 from course_lib.catalog.model import Exercise
+from course_lib.checking import sandbox
 from course_lib.checking.check import check_file
 from course_lib.checking.findings import KINDS, Report
 from tools.lint_course import expected_kinds
@@ -57,7 +59,7 @@ MISLEADING = [
 ]
 """Seeds with which some case is wrong in places that look like a pattern."""
 SLOW_KINDS = {"timeout"}
-"""Kinds that take as long as an answer may: these mutants are judged once."""
+"""Kinds that take as long as an answer may: these mutants are judged once, and are given less time."""
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +121,9 @@ def test_the_wrong_answers_of_an_exercise_are_wrong_in_different_ways(name: str)
 
 
 @pytest.mark.parametrize("path", MUTANTS, ids=named)
-def test_a_wrong_answer_is_refused_for_its_reason(path: Path) -> None:
+def test_a_wrong_answer_is_refused_for_its_reason(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kinds_of(path) & SLOW_KINDS:
+        monkeypatch.setattr(sandbox, "Limits", partial(sandbox.Limits, cpu_seconds=2.0))
     report = must_be_refused(path, SEED)
     finding = report.findings[0]
     text, page = repr(report), report._repr_html_()
