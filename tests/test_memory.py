@@ -88,6 +88,9 @@ def test_what_another_program_adds_after_an_exchange_may_have_come_before_it() -
     assert found is not None
     assert (found.kind, found.pattern, found.count) == ("race", "replaced", 2)
     assert found.message == "program (0, 0, 0) replaces element 2 of `out_ptr`, and program (1, 0, 0) updates it"
+    elsewhere = replace(ADDED, elements=np.array([0, 3]))
+    found = memory.race(trace(EXCHANGED, elsewhere, by(1, ADDED)))
+    assert found is not None and found.count == 1
 
 
 @pytest.mark.parametrize(
@@ -97,10 +100,19 @@ def test_what_another_program_adds_after_an_exchange_may_have_come_before_it() -
         [COMPARED, EXCHANGED, by(1, COMPARED), by(1, EXCHANGED)],
         [EXCHANGED, by(1, EXCHANGED)],
         [EXCHANGED, ADDED],
+        [EXCHANGED, ADDED, by(1, EXCHANGED), by(1, ADDED)],
         [by(0, EXCHANGED, locked=True), by(1, ADDED, locked=True)],
         [EXCHANGED, by(1, ADDED, elements=np.array([0, 1]))],
     ],
-    ids=["the last sets back", "a lock is given back", "all exchange", "one program", "each under a lock", "other elements"],
+    ids=[
+        "the last sets back",
+        "a lock is given back",
+        "all exchange",
+        "one program",
+        "what was taken out is put back",
+        "each under a lock",
+        "other elements",
+    ],
 )
 def test_these_exchanges_lose_nothing(events: list[Event]) -> None:
     assert memory.race(trace(*events)) is None

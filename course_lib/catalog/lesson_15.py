@@ -48,6 +48,7 @@ def _little_at_a_time(trace: Trace) -> str | None:
     """Whether no load takes more than `MOST_LANES` elements at once, and no program holds more until it stores its results.
 
     A program holds a row if it loads all of it before it stores, never loads it again, and was told nothing by another kernel.
+    It may have several, if they are short.
     """
     largest = max((event for event in trace.events if event.kind == "load"), key=lambda event: event.lanes, default=None)
     if largest is not None and largest.lanes > MOST_LANES:
@@ -56,6 +57,8 @@ def _little_at_a_time(trace: Trace) -> str | None:
             "the most that may be, however long a row is"
         )
     programs: dict[tuple[int, tuple[int, int, int]], list[tuple[str, int, bool]]] = {}
+    if all(max(trace.view(event).shape, default=0) <= MOST_LANES for event in trace.events if trace.view(event).argument == 0):
+        return None
     for event in trace.events:
         of_x = trace.view(event).argument == 0
         programs.setdefault((event.launch, event.program), []).append((event.kind, len(event.elements), of_x))

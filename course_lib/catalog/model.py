@@ -101,7 +101,7 @@ class Exercise:
     """Whether the result must be contiguous."""
     zeros_may_stay: bool = False
     """Whether elements of the result that no kernel has written may be zeros of the launcher's, as the counts of what is not
-    there; and where no argument has an element, whether no kernel need be launched."""
+    there; and where an argument has no element, whether no kernel need be launched."""
     long: tuple[Params, ...] = ()
     """Cases longer than any end that an answer may have set itself. They are interpreted like the others, but compiled, and run
     on a GPU, only if they launch a kernel that no other case does: for an answer whose tile covers them, a compiler would take

@@ -17,11 +17,16 @@ WIDTH = 16
 
 
 def broken_assumption(
-    compiled_for: Mapping[str, Any], launched_with: Mapping[str, Any], constants: Collection[str], plain: Collection[str]
+    compiled_for: Mapping[str, Any],
+    launched_with: Mapping[str, Any],
+    constants: Collection[str],
+    plain: Collection[str],
+    anywhere: Collection[str] = (),
 ) -> str | None:
     """The first argument of a launch that is otherwise than it was compiled for, in words; None if there is none.
 
-    Both have arguments by name. `constants` names those that are `tl.constexpr`, `plain` those of which only the type counts.
+    Both have arguments by name. `constants` names those that are `tl.constexpr`, `plain` those of which only the type counts,
+    `anywhere` those of which it does not count whether they are multiples of `WIDTH`.
 
     >>> broken_assumption({"n": 32}, {"n": 48}, (), ()) is None
     True
@@ -29,12 +34,14 @@ def broken_assumption(
     '`n` was a multiple of 16 (32), and is 33'
     """
     for name, then in compiled_for.items():
-        if (now := launched_with.get(name)) is not None and (unlike := _unlike(then, now, name in constants, name in plain)):
+        if (now := launched_with.get(name)) is not None and (
+            unlike := _unlike(then, now, name in constants, name in plain, name in anywhere)
+        ):
             return f"`{name}` was {unlike}"
     return None
 
 
-def _unlike(then: Any, now: Any, constant: bool, plain: bool) -> str | None:
+def _unlike(then: Any, now: Any, constant: bool, plain: bool, anywhere: bool) -> str | None:
     if constant:
         return f"the constant {then!r}, and is {now!r}" if then != now else None
     if _kind(then) != _kind(now):
@@ -44,8 +51,8 @@ def _unlike(then: Any, now: Any, constant: bool, plain: bool) -> str | None:
     if isinstance(then, int):
         if then == 1 != now:
             return f"1, which is compiled as a constant, and is {now}"
-        return f"a multiple of {WIDTH} ({then}), and is {now}" if then % WIDTH == 0 != now % WIDTH else None
-    if _address(then) == 0 != _address(now):
+        return f"a multiple of {WIDTH} ({then}), and is {now}" if not anywhere and then % WIDTH == 0 != now % WIDTH else None
+    if not anywhere and _address(then) == 0 != _address(now):
         return f"a tensor that begins at a multiple of {WIDTH} bytes, and begins elsewhere"
     return None
 

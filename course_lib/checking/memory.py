@@ -212,15 +212,20 @@ def _replaced(trace: Trace, events: list[Event]) -> Finding | None:
 
     On a GPU, what the other one has added may be there before the exchange, and is lost then, also if a ticket said who came
     first. An exchange that came after all others' updates may be theirs who knows it to be the last, and sets a counter back.
-    A comparison, as in a lock, loses nothing. That the exchanged value goes somewhere else is not seen, and taken for lost.
+    A comparison, as in a lock, loses nothing, nor does a program that updates the element after its exchange: it may put back
+    what it has taken out. That the exchanged value goes to another place is not seen, and taken for lost.
     """
     exchanges = [(number, event) for number, event in enumerate(events) if event.update == "exchange"]
     for number, one in exchanges:
-        for other in events[number + 1 :]:
-            if other.update != "combine" or other.program == one.program or (one.locked and other.locked):
+        later = [event for event in events[number + 1 :] if event.update == "combine"]
+        mine = [event for event in later if event.program == one.program]
+        for other in later:
+            if other.program == one.program or (one.locked and other.locked):
                 continue
             unit = min(trace.view(one).itemsize, trace.view(other).itemsize)
             shared = np.intersect1d(_storage_elements(trace, one, unit), _storage_elements(trace, other, unit))
+            for event in mine:
+                shared = np.setdiff1d(shared, _storage_elements(trace, event, unit))
             if len(shared):
                 return _replaced_finding(trace, one, other, shared * unit // trace.view(one).itemsize)
     return None

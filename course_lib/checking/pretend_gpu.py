@@ -262,13 +262,16 @@ class _Uncompiled:
         """Raise if a launch breaks what this kernel was compiled for: on a GPU nobody looks."""
         parameters = inspect.signature(self.kernel.fn).parameters
         constants = [name for name, one in parameters.items() if "constexpr" in str(one.annotation)]
-        plain = self.kernel.kwargs.get("do_not_specialize") or ()
-        names = [self.kernel.arg_names[one] if isinstance(one, int) else one for one in plain]
-        if broken := broken_assumption(self.arguments, arguments, constants, names):
+        plain, anywhere = (self._named(f"do_not_specialize{what}") for what in ("", "_on_alignment"))
+        if broken := broken_assumption(self.arguments, arguments, constants, plain, anywhere):
             raise RuntimeError(
                 f"a kernel that was compiled for other arguments is launched: {broken}. On a GPU nobody looks: it may crash, "
                 "or write wrong numbers"
             )
+
+    def _named(self, option: str) -> list[str]:
+        """The arguments that an option of `@triton.jit` lists, by name or by position."""
+        return [self.kernel.arg_names[one] if isinstance(one, int) else one for one in self.kernel.kwargs.get(option) or ()]
 
     def __getattr__(self, name: str) -> Any:
         raise self.refusal(f"only a kernel that was really compiled has `{name}`")

@@ -8,13 +8,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import triton.runtime.interpreter as interp
 
 from course_lib.checking.hooks.model import state
 
 
 def patch() -> None:
-    """Give `and`, `or`, `not`, `min`, `max`, numbers, global `constexpr`s and imported names the compiler's meaning."""
+    """Give `and`, `or`, `not`, `min`, `max`, loops, numbers, global `constexpr`s and imported names the compiler's meaning."""
     _patch_boolean_operators()
     _patch_index()
     _patch_constants()
@@ -46,6 +47,13 @@ def _patch_boolean_operators() -> None:
             node.test = _call("_course_truth", [node.test])
             return node
 
+        def visit_For(self, node: ast.For) -> ast.AST:
+            self.generic_visit(node)
+            function = getattr(node.iter, "func", None)
+            if getattr(function, "attr", getattr(function, "id", "")) != "static_range":
+                node.iter = _call("_course_loop", [node.iter])
+            return node
+
         def visit_Call(self, node: ast.Call) -> ast.AST:
             self.generic_visit(node)
             if isinstance(node.func, ast.Name) and node.func.id in _EXTREMES:
@@ -54,7 +62,7 @@ def _patch_boolean_operators() -> None:
 
     # The rewritten kernel finds the interpreter module's names among its globals.
     interp._course_and, interp._course_or, interp._course_not = _tile_and, _tile_or, _tile_not
-    interp._course_extreme, interp._course_truth = _tile_extreme, _truth
+    interp._course_extreme, interp._course_truth, interp._course_loop = _tile_extreme, _truth, _loop
     interp.FunctionRewriter.ast_transformer = Transformer()
 
 
@@ -101,6 +109,20 @@ def _truth(value: Any) -> Any:
             f"a tile of {value.handle.data.size} lanes has no single truth value, as the condition of a `while` must"
         )
     return value
+
+
+class _LoopVariable(int):
+    """What a loop counts with: a number here, and where it is compiled, a scalar that can be cast."""
+
+    def to(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        number = interp.tl.int32 if -(2**31) <= self < 2**31 else interp.tl.int64
+        handle = interp.TensorHandle(np.array([int(self)], dtype=f"i{number.primitive_bitwidth // 8}"), number)
+        return interp.tl.tensor(handle, number).to(dtype, *args, **kwargs)
+
+
+def _loop(values: Any) -> Any:
+    """What a `for` goes through, other than a `tl.static_range`, which is unrolled."""
+    return map(_LoopVariable, values) if isinstance(values, range) else values
 
 
 _EXTREMES = {"min": (min, "minimum"), "max": (max, "maximum")}
