@@ -437,6 +437,7 @@ ATTENTION = Exercise(
             "`tl.dot` takes two tiles of one type: the weights are fp32, so `weights.to(tl.float16)` before the second "
             "product. Its sides are 16 at least. For q · kᵀ, load the keys turned, or use `tl.trans`.",
             frozenset({"does_not_compile", "crash"}),
+            message=r"\bdot\b|dtype|[Ss]hape|operand|[Dd]imension",
         ),
         Hint(
             "The maximum, the sum and the tile of weighted values are fp32; only the result is fp16, as `q` is.",
