@@ -253,6 +253,11 @@ def test_a_scan_that_depends_on_the_order_is_not_taken_from_left_to_right(
     assert (report.findings[0].kind if report.findings else None) == kind, report
 
 
+def test_what_a_loop_counts_with_is_a_scalar(tmp_path: Path) -> None:
+    body = "for i in range(2, 3):\n    tl.static_assert(i.dtype == tl.int32)\n    factor = i.to(tl.float32)\n"
+    assert judge(tmp_path, "factor = 0.0\n" + body + STORE.replace("2 *", "factor *")).passed
+
+
 @pytest.mark.parametrize("body", ["far = offsets + 2147483600\nfar * far", "(offsets + 200).to(tl.uint8) * 17"])
 def test_integers_wrap_around_as_on_a_gpu(tmp_path: Path, body: str) -> None:
     assert judge(tmp_path, f"{body}\n{STORE}").passed

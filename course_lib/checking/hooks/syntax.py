@@ -112,12 +112,14 @@ def _truth(value: Any) -> Any:
 
 
 class _LoopVariable(int):
-    """What a loop counts with: a number here, and where it is compiled, a scalar that can be cast."""
+    """What a loop counts with: a number here, and a scalar where it is compiled, with `to`, `dtype` and what else those have."""
 
-    def to(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
         number = interp.tl.int32 if -(2**31) <= self < 2**31 else interp.tl.int64
         handle = interp.TensorHandle(np.array([int(self)], dtype=f"i{number.primitive_bitwidth // 8}"), number)
-        return interp.tl.tensor(handle, number).to(dtype, *args, **kwargs)
+        return getattr(interp.tl.tensor(handle, number), name)
 
 
 def _loop(values: Any) -> Any:
