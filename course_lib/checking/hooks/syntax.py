@@ -112,7 +112,7 @@ def _truth(value: Any) -> Any:
 
 
 class _LoopVariable(int):
-    """What a loop counts with: a number here, and a scalar where it is compiled, with `to`, `dtype` and what else those have."""
+    """What a loop counts with: a number here, and a scalar where it is compiled, with `to`, `dtype` and so on."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
