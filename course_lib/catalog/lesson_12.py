@@ -23,8 +23,8 @@ _TURNS = 33
 
 
 def _many_turns(block: int) -> tuple[Params, ...]:
-    """A row of so many blocks, if they are not long: none is made for an answer whose block covers a row."""
-    return ({"m": 1, "n": (_TURNS - 1) * block + 1, "blocks": _TURNS},) if block <= 256 else ()
+    """A row of just so many blocks, if they are not long: none is made for an answer whose block covers a row."""
+    return ({"m": 1, "n": _TURNS * block, "blocks": _TURNS},) if block <= 256 else ()
 
 
 # --- case_zero_padding ----------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ CASE_ONLINE_SUM = Exercise(
         {"m": 0, "n": 5},
     ),
     straddle=lambda block: (
-        *({"m": 2, "n": n} for n in (block - 1, block + 1, 2 * block + 1) if 0 < n <= 2**11 + 1),
+        *({"m": 2, "n": n} for n in (block - 1, 2 * block, 2 * block + 1) if 0 < n <= 2**11 + 1),
         *_many_turns(block),
     ),
     drawn=lambda numbers: ({"m": numbers.randint(2, 5), "n": numbers.randint(140, 260)},),

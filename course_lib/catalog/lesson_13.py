@@ -187,12 +187,15 @@ def _gradient_rows(
 
 
 def _straddle_backward(block: int) -> tuple[Params, ...]:
-    """Rows just shorter and just longer than a block (up to 2¹² + 1 columns), or as many rows for a small block.
+    """Rows just shorter than a block, and as long as two or, up to 2¹² + 1 columns, just longer than a long one.
 
-    The block may also be one of partial sums, as many as there are rows: beside a longer one, there is a row more than it has.
+    A small block may also be one of rows, of which there are two blocks then; or one of partial sums, as many as there are
+    rows: beside a longer one, there is a row more than it has.
     """
-    cases: list[Params] = [{"m": 3, "n": n} for n in (block - 1, block + 1) if 0 < n <= 2**12 + 1]
-    rows = 2 * block + 1 if block <= 64 else block + 1 if 256 <= block <= 512 else 0
+    cases: list[Params] = [
+        {"m": 3, "n": n} for n in (block - 1, 2 * block if block <= 1024 else block + 1) if 0 < n <= 2**12 + 1
+    ]
+    rows = 2 * block if block <= 64 else block + 1 if 256 <= block <= 512 else 0
     return (*cases, {"m": rows, "n": 3}) if rows else tuple(cases)
 
 

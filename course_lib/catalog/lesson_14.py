@@ -114,11 +114,12 @@ def _factors(
 
 
 def _straddle(block: int) -> tuple[Params, ...]:
-    """Each dimension just shorter and just longer than a block, or two; and many tiles, whose order can be seen."""
+    """Each dimension just shorter and just longer than a block, or two; all of them whole blocks, for which Triton compiles
+    the kernel anew, as they are multiples of 16; and many tiles, whose order can be seen."""
     if block > LARGEST_TILE:
         return ({"m": 2, "n": 3, "k": block + 1},) if block <= 1024 else ()
     tall, wide = (count * block for count in MANY)
-    sizes = [(2 * block + 1, block + 1, 3), (block - 1, 2 * block + 1, 7), (block, block, 2 * block + 1), (tall, wide - 1, 5)]
+    sizes = [(2 * block + 1, block + 1, 3), (block - 1, 2 * block + 1, 7), (block, block, 2 * block), (tall, wide - 1, 5)]
     return tuple({"m": m, "n": n, "k": k} for m, n, k in sizes)
 
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.catalog.forms import is_list, is_whole, wrong
-from course_lib.catalog.inputs import arranged, floats, rounded, scores
+from course_lib.catalog.inputs import MANY_PROGRAMS, arranged, floats, rounded, scores
 from course_lib.catalog.model import Exercise, Hint, Lesson, Params, Quiz, Tolerance
 from course_lib.checking.events import Trace
 
@@ -102,7 +102,7 @@ ONLINE_SOFTMAX = Exercise(
         {"m": 4, "n": 6, "layout": "sliced"},
         {"m": 3, "n": 6, "values": "far from 0"},
         {"m": 3, "n": 6, "values": "lowest"},
-        {"m": 37, "n": 6},
+        {"m": MANY_PROGRAMS, "n": 3},
         {"m": 2, "n": 1024},
         {"m": 2, "n": 1025},
         {"m": 2, "n": 2051, "values": "rising"},
