@@ -167,6 +167,24 @@ _SPREAD = (
 _CAST = "A pointer that was cast counts and reads in the size of its new type. Use the pointer as it came, or cast it back."
 _IDLE = "Nothing is left for this program to do. Does the grid count the right thing, and does it count it once?"
 
+TUNED = (
+    "Every configuration of `@triton.autotune` must give the right result: a GPU takes whichever is fastest there. What does "
+    "the launcher take for granted of a block? A grid gets it from the configuration: `lambda meta: (triton.cdiv(n, "
+    'meta["BLOCK"]),)`.'
+)
+"""What is said where another configuration than the first one gives a wrong result."""
+MEASURED = (
+    "`triton.autotune` runs each configuration many times, on the tensors of your call, before the run that counts. A kernel "
+    "that adds to what is there needs `reset_to_zero`, one that changes its input `restore_value`; or, better, each program "
+    "stores what it alone has computed."
+)
+"""What is said where the result is wrong after the configurations have been measured."""
+TUNED_TOO_SELDOM = (
+    "`@triton.autotune` chooses once for each value of `key`, and stays with it. So `key` has to name every argument that "
+    "`prune_configs_by` looks at, and every one on which it depends whether a configuration is right."
+)
+"""What is said where an autotuned kernel ran with an earlier call's choice, which pruning rules out by now."""
+
 GENERAL = {
     "crash": (
         "Call your function yourself, in a cell, on a small input. The error comes with all its lines, and you can `print`."

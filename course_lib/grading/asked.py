@@ -30,7 +30,7 @@ def asked(submission: Submission) -> tuple[str, ...]:
     """
     path = [part.rpartition(".")[0] or part for part in submission.name.split("/")]
     by_name = {lesson.name: _exercises_of(lesson) for lesson in catalog.LESSONS}
-    known = {item.name for item in catalog.items() if isinstance(item, Exercise)}
+    known = _exercises_of(*catalog.LESSONS)
     by_path = {name for part in path for name in by_name.get(part, {part} & known)}
     return _in_order(by_path or named(submission.cells))
 
@@ -38,7 +38,7 @@ def asked(submission: Submission) -> tuple[str, ...]:
 def named(cells: Sequence[str]) -> set[str]:
     """The exercises that a notebook's code checks, or else those that it defines."""
     text = "\n".join(cells)
-    known = {item.name for item in catalog.items() if isinstance(item, Exercise)}
+    known = _exercises_of(*catalog.LESSONS)
     return known.intersection(CHECKED.findall(text)) or known.intersection(DEFINED.findall(text))
 
 
@@ -55,12 +55,12 @@ def in_words(names: Sequence[str]) -> str:
     ('double, vector_scale', '03_programs_and_grids')
     """
     lessons = lessons_of(names)
-    whole = set(names) == set().union(*map(_exercises_of, lessons))
+    whole = set(names) == _exercises_of(*lessons)
     return ", ".join(lesson.name for lesson in lessons) if whole else ", ".join(names)
 
 
-def _exercises_of(lesson: Lesson) -> set[str]:
-    return {item.name for item in lesson.items if isinstance(item, Exercise)}
+def _exercises_of(*lessons: Lesson) -> set[str]:
+    return {item.name for lesson in lessons for item in lesson.items if isinstance(item, Exercise)}
 
 
 def _in_order(names: Iterable[str]) -> tuple[str, ...]:

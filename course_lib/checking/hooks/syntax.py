@@ -16,16 +16,16 @@ from course_lib.checking.hooks.model import state
 
 def patch() -> None:
     """Give `and`, `or`, `not`, `min`, `max`, loops, numbers, global `constexpr`s and imported names the compiler's meaning."""
-    _patch_boolean_operators()
+    _patch_operators_and_loops()
     _patch_index()
     _patch_constants()
     _patch_names()
 
 
-# --- and, or, not, min, max ---------------------------------------------------------------------------------------
+# ---- and, or, not, min, max, while, for --------------------------------------------------------------------------
 
 
-def _patch_boolean_operators() -> None:
+def _patch_operators_and_loops() -> None:
     class Transformer(interp.ASTTransformer):  # type: ignore[misc]
         def visit_Assign(self, node: ast.Assign) -> Any:
             if not _VISITS_VALUES:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from course_lib.checking import memory
+from course_lib.checking import advice, memory
 from course_lib.checking.compare import compare
 from course_lib.checking.events import Event
 from course_lib.checking.findings import Finding
@@ -163,23 +163,11 @@ def _uninitialized(event: Event, missing: int) -> str:
     )
 
 
-TUNED = (
-    "Every configuration of `@triton.autotune` must give the right result: a GPU takes whichever is fastest there. What does "
-    "the launcher take for granted of a block? A grid gets it from the configuration: `lambda meta: (triton.cdiv(n, "
-    'meta["BLOCK"]),)`.'
-)
-MEASURED = (
-    "`triton.autotune` runs each configuration many times, on the tensors of your call, before the run that counts. A kernel "
-    "that adds to what is there needs `reset_to_zero`, one that changes its input `restore_value`; or, better, each program "
-    "stores what it alone has computed."
-)
-
-
 def in_words(call: Call, finding: Finding | None) -> Finding | None:
     """A finding, with the way in which the call was run, if it was not the first one, and what to do where that was tuning."""
     if finding is None or call.variation == "nan":
         return finding
     if call.variation == "measured" or call.variation.startswith("tuning"):
-        finding = replace(finding, advice=MEASURED if call.variation == "measured" else TUNED)
+        finding = replace(finding, advice=advice.MEASURED if call.variation == "measured" else advice.TUNED)
     how = (ORDERS | OTHER_WAYS).get(call.variation, "with another configuration of the autotuned kernel")
     return replace(finding, details=(f"This was seen {how}.", *finding.details))

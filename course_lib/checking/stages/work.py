@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from course_lib.catalog.model import Exercise, Params
+from course_lib.checking import advice
 from course_lib.checking.bundle import Bundle
 from course_lib.checking.findings import Finding, Skipped
 from course_lib.checking.launch_code import LaunchCode
@@ -17,11 +18,6 @@ from course_lib.checking.memory import Programs
 from course_lib.checking.outcome import Call
 from course_lib.checking.plain_numbers import Form
 
-TUNED_TOO_SELDOM = (
-    "`@triton.autotune` chooses once for each value of `key`, and stays with it. So `key` has to name every argument that "
-    "`prune_configs_by` looks at, and every one on which it depends whether a configuration is right."
-)
-"""What is said where such a choice was outdated."""
 AGAIN = ", again with other values"
 """What follows the label of a case that is run a second time in the same process, since something may stay from the first."""
 
@@ -112,7 +108,7 @@ def in_order(work: Work, judge: Judge) -> Iterator[Finding]:
 def _with_its_choice(finding: Finding, case: CaseRun) -> Finding:
     """The finding, with what an autotuned kernel has to do with it, if it ran with an earlier call's choice."""
     outdated = next((call.outdated_choice for call in case.calls if call.outdated_choice), None)
-    return replace(finding, details=(outdated, *finding.details), advice=TUNED_TOO_SELDOM) if outdated else finding
+    return replace(finding, details=(outdated, *finding.details), advice=advice.TUNED_TOO_SELDOM) if outdated else finding
 
 
 def _layout(case: CaseRun, exercise: Exercise) -> str:
